@@ -1,0 +1,1 @@
+//! Plerion's placement.

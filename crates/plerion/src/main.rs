@@ -1,0 +1,2 @@
+//! The `plerion` binary.
+fn main() {}

@@ -1,0 +1,5 @@
+//! The rules of subscriptions, without I/O.
+
+mod position;
+
+pub use position::Position;
