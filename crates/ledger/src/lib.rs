@@ -13,6 +13,7 @@ use bytes::Bytes;
 use futures::future::LocalBoxFuture;
 
 mod error;
+pub mod memory;
 
 pub use error::{AppendError, Error, ReadError};
 

@@ -1,0 +1,7 @@
+//! Integration tests of the ledger stores.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod contract;
+mod memory;
+mod support;
