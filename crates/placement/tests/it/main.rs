@@ -1,0 +1,6 @@
+//! Replays the recorded decisions of Pulsar 4.0.7's own classes.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are test code")]
+
+mod bundles;
+mod fixture;
