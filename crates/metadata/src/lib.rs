@@ -1,1 +1,28 @@
-//! Plerion's metadata.
+//! Versioned, watchable metadata: the small facts a cluster agrees on.
+//!
+//! A [`MetadataStore`] is a tree of paths with values. Every write is a compare-and-set, every row carries a
+//! version of its own and the store-wide revision at which it was made, a watch tells of every change below a
+//! prefix, and an ephemeral row lives as long as the session that made it.
+//!
+//! What the crate promises is the contract of the trait; the conformance suite in `tests/` holds each engine to
+//! it. What it doesn't know is what is stored.
+//!
+//! Engines: [`MemoryStore`] for tests and simulation.
+
+mod error;
+mod feed;
+mod key;
+mod memory;
+mod notification;
+pub mod path;
+mod record;
+mod row;
+mod sessions;
+mod store;
+mod watchers;
+
+pub use error::{Error, Result};
+pub use memory::MemoryStore;
+pub use notification::{Notification, NotificationKind, SessionEvent, SessionEvents, Watch};
+pub use record::{Durability, Expect, PutOptions, Record, Stat, Written};
+pub use store::{MAX_VALUE_BYTES, MetadataStore, SharedMetadataStore, delete_tree};
