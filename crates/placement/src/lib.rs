@@ -4,3 +4,4 @@
 //! a task or writes a log. The same inputs therefore give the same decision, and each decision can be replayed.
 
 pub mod bundle;
+pub mod service_unit;

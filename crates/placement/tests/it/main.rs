@@ -3,4 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are test code")]
 
 mod bundles;
+mod channel;
 mod fixture;
+mod service_unit;
