@@ -122,6 +122,3 @@ pub fn ack_response(
     }
     put_frame(Type::AckResponse, &body, text, out);
 }
-
-#[cfg(test)]
-mod tests;

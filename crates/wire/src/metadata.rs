@@ -154,6 +154,3 @@ pub fn decode(metadata: &[u8]) -> Result<crate::proto::MessageMetadata, DecodeEr
     required::check_metadata(metadata)?;
     Ok(prost::Message::decode(metadata)?)
 }
-
-#[cfg(test)]
-mod tests;

@@ -11,8 +11,8 @@ pub(super) struct Body {
 }
 
 impl Body {
-    /// Five numbers, an id of three and the heads of two strings at their longest take 118 bytes.
-    const CAPACITY: usize = 128;
+    /// The longest, that of a MESSAGE with every number at its largest, takes 63 bytes.
+    const CAPACITY: usize = 64;
 
     pub(super) const fn new() -> Self {
         Self { bytes: [0; Self::CAPACITY], len: 0, tail: 0 }
