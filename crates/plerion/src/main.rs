@@ -1,2 +1,45 @@
-//! The `plerion` binary.
-fn main() {}
+//! The `plerion` binary: reads the arguments, builds the parts, waits.
+
+mod arguments;
+mod configuration;
+mod data_directory;
+mod failure;
+mod logging;
+mod shutdown;
+mod standalone;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use arguments::{Arguments, Verb};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let _ = writeln!(std::io::stderr(), "plerion: {failure}");
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<(), Failure> {
+    match arguments.verb {
+        Verb::Standalone(options) => {
+            logging::start(options.log_format)?;
+            let settings = configuration::load(&options, std::env::vars_os())?;
+            standalone::run(settings, options.wipe())
+        }
+        Verb::Config(options) => print(&configuration::reference(&options)?),
+    }
+}
+
+/// Writes to the standard output; a reader that has seen enough is no failure.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut output = std::io::stdout().lock();
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::Output(error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,54 @@
+//! Why the process ends without success, and with which exit code.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use plerion_config::{Problem, Problems};
+
+use crate::data_directory;
+
+/// The exit codes, as `--help` explains them.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+  0  success
+  1  failure while running
+  2  wrong arguments or configuration
+  3  the data directory cannot be used: in use by another process, of a newer format, or not Plerion's";
+
+/// Why the process ends without success.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The configuration file cannot be read.
+    #[error("cannot read the configuration file {}: {cause}", path.display())]
+    ConfigurationFile { path: PathBuf, cause: std::io::Error },
+    /// The configuration is not valid.
+    #[error("the configuration is not valid\n{0}")]
+    Configuration(#[from] Problems),
+    /// `plerion config` was asked for a key that is not there.
+    #[error("{0}")]
+    NoSuchKey(Problem),
+    /// The filter of log messages is not valid.
+    #[error("PLERION_LOG = `{filter}` is not valid: {cause}; write a level such as info, or TARGET=LEVEL,…")]
+    LogFilter { filter: String, cause: String },
+    /// The data directory cannot be used.
+    #[error(transparent)]
+    DataDirectory(#[from] data_directory::Error),
+    /// The standard output cannot be written to.
+    #[error("cannot write to the standard output: {0}")]
+    Output(std::io::Error),
+    /// The operating system refused something the process needs.
+    #[error("cannot {what}: {cause}")]
+    System { what: &'static str, cause: std::io::Error },
+}
+
+impl Failure {
+    /// The code the process ends with.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Output(_) | Self::System { .. } | Self::DataDirectory(data_directory::Error::Io { .. }) => 1,
+            Self::ConfigurationFile { .. } | Self::Configuration(_) | Self::NoSuchKey(_) | Self::LogFilter { .. } => 2,
+            Self::DataDirectory(_) => 3,
+        }
+        .into()
+    }
+}

@@ -1,0 +1,5 @@
+//! The binary as those who run it meet it.
+
+mod config;
+mod process;
+mod standalone;
