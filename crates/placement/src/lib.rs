@@ -4,4 +4,10 @@
 //! a task or writes a log. The same inputs therefore give the same decision, and each decision can be replayed.
 
 pub mod bundle;
+pub mod load;
+mod names;
 pub mod service_unit;
+mod settings;
+
+pub use names::{BrokerId, BundleName};
+pub use settings::Settings;

@@ -5,4 +5,6 @@
 mod bundles;
 mod channel;
 mod fixture;
+mod json_texts;
+mod load_maths;
 mod service_unit;
