@@ -1,5 +1,5 @@
-use prost::Message as _;
 use proptest::prelude::*;
+use prost::Message as _;
 
 use super::*;
 use crate::proto::{KeyValue, SingleMessageMetadata};

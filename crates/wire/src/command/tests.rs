@@ -54,7 +54,10 @@ fn unknown_types_are_no_errors() {
     for kind in [0, 1, 41, 49, 69, 70, 81, 127] {
         assert_eq!(Command::decode(&[8, kind]), Ok(Command::Unknown(i32::from(kind))));
     }
-    assert_eq!(Command::decode(&[8, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1]), Ok(Command::Unknown(-1)));
+    assert_eq!(
+        Command::decode(&[8, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1]),
+        Ok(Command::Unknown(-1))
+    );
 }
 
 #[test]
