@@ -21,6 +21,7 @@ pub struct Key {
     pub dynamic: bool,
     pub(crate) within: Option<RangeInclusive<i64>>,
     pub(crate) accepts: fn(Option<&RangeInclusive<i64>>) -> String,
+    pub(crate) takes_nothing: bool,
 }
 
 impl Key {
@@ -69,6 +70,7 @@ macro_rules! declare {
                 dynamic: $crate::key::declare!(@is $($dynamic)?),
                 within: $crate::key::declare!(@within $($within)?),
                 accepts: <$kind as $crate::kind::Kind>::accepts,
+                takes_nothing: <$kind as $crate::kind::Kind>::TAKES_NOTHING,
             }),+];
 
             /// Reads the section, or adds every problem there is with it.

@@ -20,6 +20,9 @@ pub(crate) trait Kind {
     /// What one of a numeric value stands for.
     const UNIT: Option<&'static str> = None;
 
+    /// Whether an empty text is a value of its own; else it stands for the default.
+    const TAKES_NOTHING: bool = false;
+
     /// Reads a text without surrounding blanks; `None` when it is not valid.
     fn parse(text: &str, within: Option<&RangeInclusive<i64>>) -> Option<Self::Value>;
 
@@ -82,6 +85,7 @@ pub(crate) struct EmbeddedStore;
 
 impl Kind for EmbeddedStore {
     type Value = ();
+    const TAKES_NOTHING: bool = true;
 
     fn parse(text: &str, _: Option<&RangeInclusive<i64>>) -> Option<()> {
         matches!(text, "" | "embedded:").then_some(())
@@ -98,6 +102,7 @@ pub(crate) struct OrEmpty<K>(PhantomData<K>);
 impl<K: Kind> Kind for OrEmpty<K> {
     type Value = Option<K::Value>;
     const UNIT: Option<&'static str> = K::UNIT;
+    const TAKES_NOTHING: bool = true;
 
     fn parse(text: &str, within: Option<&RangeInclusive<i64>>) -> Option<Self::Value> {
         if text.is_empty() { Some(None) } else { K::parse(text, within).map(Some) }
@@ -108,14 +113,16 @@ impl<K: Kind> Kind for OrEmpty<K> {
     }
 }
 
-/// A set of choices, separated by commas.
+/// A set of choices, at least one, separated by commas.
 pub(crate) struct SetOf<K>(PhantomData<K>);
 
 impl<K: Kind<Value: Ord>> Kind for SetOf<K> {
     type Value = BTreeSet<K::Value>;
 
     fn parse(text: &str, within: Option<&RangeInclusive<i64>>) -> Option<Self::Value> {
-        text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(|item| K::parse(item, within)).collect()
+        let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+        let set: Option<Self::Value> = items.map(|item| K::parse(item, within)).collect();
+        set.filter(|set| !set.is_empty())
     }
 
     fn accepts(within: Option<&RangeInclusive<i64>>) -> String {

@@ -12,9 +12,11 @@ pub fn file() -> String {
     let mut text = String::from(
         "# Settings of `plerion standalone`, in the format of Java properties.\n\
          #\n\
-         # Every key has the default that is shown. To set one, remove the comment sign before it.\n\
-         # The same can be done by an environment variable PLERION_<key> (or PULSAR_PREFIX_<key>), which goes before this\n\
-         # file, and by --set KEY=VALUE on the command line, which goes before both.\n",
+         # Every key has the default that is shown. To set one, remove the comment sign before it. The same can be done by\n\
+         # an environment variable PLERION_<key> or PULSAR_PREFIX_<key>, which goes before this file, and by\n\
+         # --set KEY=VALUE on the command line, which goes before both.\n\
+         #\n\
+         # A key that is set to nothing has its default, unless it says that it takes nothing.\n",
     );
     let mut section = "";
     for key in key::keys() {

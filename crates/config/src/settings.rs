@@ -15,6 +15,16 @@ pub(crate) struct Given {
     origin: Origin,
 }
 
+impl Given {
+    /// `text` without surrounding blanks. Nothing is the default, where it is not a value of its own: that is how
+    /// Pulsar's own files leave a key unset.
+    fn new(key: &Key, text: &str, origin: Origin) -> Self {
+        let text = text.trim();
+        let text = if text.is_empty() && !key.takes_nothing { key.default } else { text };
+        Self { text: text.to_owned(), origin }
+    }
+}
+
 /// The text of every key.
 pub(crate) type Texts = BTreeMap<&'static str, Given>;
 
@@ -65,7 +75,7 @@ impl Settings {
     pub(crate) fn with(assignments: impl IntoIterator<Item = (&'static Key, Assignment)>) -> Result<Self, Problems> {
         let mut texts = default_texts();
         for (key, Assignment { value, origin, .. }) in assignments {
-            texts.insert(key.name, Given { text: value.trim().to_owned(), origin });
+            texts.insert(key.name, Given::new(key, &value, origin));
         }
         Self::from_texts(texts)
     }
@@ -73,7 +83,7 @@ impl Settings {
     /// These settings with one of them changed.
     pub(crate) fn changed(&self, key: &'static Key, value: &str, origin: Origin) -> Result<Self, Problems> {
         let mut texts = self.texts.clone();
-        texts.insert(key.name, Given { text: value.trim().to_owned(), origin });
+        texts.insert(key.name, Given::new(key, value, origin));
         Self::from_texts(texts)
     }
 
@@ -131,6 +141,5 @@ impl Settings {
 }
 
 fn default_texts() -> Texts {
-    let given = |key: &Key| Given { text: key.default.to_owned(), origin: Origin::Default };
-    key::keys().map(|key| (key.name, given(key))).collect()
+    key::keys().map(|key| (key.name, Given::new(key, key.default, Origin::Default))).collect()
 }

@@ -10,6 +10,7 @@ pub(crate) struct Port;
 
 impl Kind for Port {
     type Value = Option<u16>;
+    const TAKES_NOTHING: bool = true;
 
     fn parse(text: &str, _: Option<&RangeInclusive<i64>>) -> Option<Self::Value> {
         if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) }
@@ -119,11 +120,12 @@ pub(crate) fn url(scheme: Scheme, host: &str, port: u16) -> String {
     if host.contains(':') { format!("{scheme}://[{host}]:{port}") } else { format!("{scheme}://{host}:{port}") }
 }
 
-/// A list of listeners' addresses, separated by commas; each listener has at most one address per scheme.
+/// A list of listeners' addresses, separated by commas and possibly empty; each listener has at most one address per scheme.
 pub(crate) struct Endpoints;
 
 impl Kind for Endpoints {
     type Value = Vec<Endpoint>;
+    const TAKES_NOTHING: bool = true;
 
     fn parse(text: &str, _: Option<&RangeInclusive<i64>>) -> Option<Self::Value> {
         let mut endpoints: Vec<Endpoint> = Vec::new();
@@ -139,7 +141,7 @@ impl Kind for Endpoints {
 
     fn accepts(_: Option<&RangeInclusive<i64>>) -> String {
         "a list, separated by commas, of LISTENER:SCHEME://HOST:PORT with the schemes pulsar, pulsar+ssl, http, https, \
-         each listener naming a scheme once"
+         each listener naming a scheme once, or nothing"
             .into()
     }
 }

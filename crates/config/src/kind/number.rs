@@ -139,7 +139,7 @@ impl Whole for Minutes {
     }
 }
 
-/// A quantity where zero, less than zero or nothing means that there is none: no limit, no such timer.
+/// A quantity where zero, less than zero or, as a default, nothing means that there is none: no limit, no such timer.
 pub(crate) struct OrNone<W>(PhantomData<W>);
 
 impl<W: Whole> OrNone<W> {
@@ -165,7 +165,7 @@ impl<W: Whole> Kind for OrNone<W> {
     }
 
     fn accepts(within: Option<&RangeInclusive<i64>>) -> String {
-        format!("{}; 0, a negative number or nothing means none", describe(W::UNIT, Self::bounds(within)))
+        format!("{}; 0 or a negative number means none", describe(W::UNIT, Self::bounds(within)))
     }
 }
 

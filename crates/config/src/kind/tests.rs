@@ -48,7 +48,9 @@ fn choices_are_read_in_any_case_and_listed() {
     assert_eq!(TopicType::accepts(None), "non-partitioned | partitioned");
     let types = SetOf::<SubscriptionType>::parse("Shared, key_shared,", None).expect("valid");
     assert_eq!(types.into_iter().collect::<Vec<_>>(), [SubscriptionType::Shared, SubscriptionType::KeyShared]);
-    assert_eq!(SetOf::<SubscriptionType>::parse("Shared,Private", None), None);
+    for text in ["Shared,Private", "", ","] {
+        assert_eq!(SetOf::<SubscriptionType>::parse(text, None), None, "{text}");
+    }
     assert_eq!(Switch::parse("TRUE", None), Some(true));
     assert_eq!(Switch::parse("yes", None), None);
 }

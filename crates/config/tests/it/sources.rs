@@ -54,6 +54,19 @@ fn the_last_setting_of_a_file_counts_and_blanks_are_dropped() {
 }
 
 #[test]
+fn nothing_is_the_default_unless_it_is_a_value_of_its_own() {
+    let text = "managedLedgerCacheSizeMB=\nallowAutoTopicCreation= \nbindAddress=\nwebServicePort=\nsubscriptionTypesEnabled=\nmaxUnackedMessagesPerConsumer=";
+    let (settings, _) = file(text).resolve().expect("valid");
+    let defaults = Settings::default();
+    assert_eq!(settings.storage, defaults.storage);
+    assert_eq!(settings.topics, defaults.topics);
+    assert_eq!(settings.network.bind_address, "127.0.0.1");
+    assert_eq!(settings.value("managedLedgerCacheSizeMB"), Some("128"));
+    assert_eq!(settings.network.web_port, None);
+    assert_eq!(settings.subscriptions, defaults.subscriptions);
+}
+
+#[test]
 fn a_key_of_pulsars_without_effect_is_a_warning() {
     let (settings, warnings) = file("zookeeperServers=a:2181\ndbStorage_rocksDB_blockSize=1").resolve().expect("valid");
     assert_eq!(settings, Settings::default());
