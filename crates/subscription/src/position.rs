@@ -24,6 +24,18 @@ impl Position {
     pub const fn new(ledger: i64, entry: i64) -> Self {
         Self { ledger, entry }
     }
+
+    /// The place right after this one in the same ledger; whether an entry is there, the log knows.
+    #[must_use]
+    pub const fn after(self) -> Self {
+        Self { ledger: self.ledger, entry: self.entry.saturating_add(1) }
+    }
+
+    /// The place right before this one in the same ledger, −1 before its first entry.
+    #[must_use]
+    pub const fn before(self) -> Self {
+        Self { ledger: self.ledger, entry: self.entry.saturating_sub(1) }
+    }
 }
 
 impl fmt::Display for Position {
