@@ -1,0 +1,107 @@
+//! Bringing what the log holds into the rows of the topics, so that its ledgers can go.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures::StreamExt;
+use futures::stream;
+use tokio::task::spawn_local;
+
+use super::members::Pending;
+use super::{Inner, open};
+use crate::Error;
+use crate::row::{Cas, TopicRow};
+use crate::topic_state::{self, Change};
+
+/// How many rows are written at a time; the metadata store commits them together.
+const CONCURRENCY: usize = 64;
+
+impl Inner {
+    /// Begins a compaction when the open ledger is large.
+    pub(super) fn compact_if_large(self: &Rc<Self>) {
+        let large = self.tail.borrow().open().bytes >= self.context.config.state_log_bytes;
+        if !large || self.compacting.replace(true) {
+            return;
+        }
+        let inner = Rc::clone(self);
+        spawn_local(async move {
+            let outcome = inner.compact().await;
+            inner.compacting.set(false);
+            match outcome {
+                Ok(()) => {}
+                Err(error) if error.is_fenced() => inner.fail(error),
+                Err(error) => {
+                    tracing::warn!(bundle = %inner.path, %error, "the state log keeps its ledgers until its next compaction");
+                }
+            }
+        });
+    }
+
+    async fn compact(self: &Rc<Self>) -> Result<(), Error> {
+        let _turn = self.turn.lock().await;
+        if let Some(error) = &*self.failure.borrow() {
+            return Err(error.clone());
+        }
+        self.switch().await?;
+        self.settle().await?;
+        self.retire().await
+    }
+
+    /// Brings the state of every topic with changes into its row. To be called with the turn held.
+    pub(super) async fn settle(self: &Rc<Self>) -> Result<(), Error> {
+        let dirty: Vec<_> = self
+            .members
+            .borrow()
+            .iter()
+            .filter(|(_, entry)| entry.dirty.get())
+            .map(|(topic, entry)| entry.member.upgrade().ok_or_else(|| Arc::clone(topic)))
+            .collect();
+        let pending: Vec<_> = self.pending.borrow().keys().cloned().collect();
+        let open = stream::iter(dirty).map(|member| async move {
+            match member {
+                Ok(member) => member.checkpoint().await,
+                Err(path) => Err(Error::AlreadyOpen { path }),
+            }
+        });
+        let closed = stream::iter(pending).map(|topic| self.settle_pending(topic));
+        let open = open.buffer_unordered(CONCURRENCY).collect::<Vec<_>>().await;
+        let closed = closed.buffer_unordered(CONCURRENCY).collect::<Vec<_>>().await;
+        open.into_iter().chain(closed).collect()
+    }
+
+    /// Brings the changes of a topic that is not open into its row.
+    async fn settle_pending(self: &Rc<Self>, topic: Arc<str>) -> Result<(), Error> {
+        let held = match self.pending.borrow().get(&topic) {
+            None => return Ok(()),
+            Some(Pending::Held(changes)) => Some(changes.clone()),
+            Some(Pending::InLedgers) => None,
+        };
+        let changes = match held {
+            Some(changes) => changes,
+            None => open::read_topic(self, &topic).await?,
+        };
+        // A topic that is gone needs no state; one with a later owner has it already, handed over or recovered.
+        if let Some(row) = Cas::<TopicRow>::load(&self.context.metadata, &topic).await?
+            && row.get().owner <= self.owner
+        {
+            self.settle_row(&topic, &row, changes).await?;
+        }
+        self.pending.borrow_mut().remove(&topic);
+        Ok(())
+    }
+
+    async fn settle_row(
+        &self,
+        topic: &Arc<str>,
+        row: &Cas<TopicRow>,
+        changes: Vec<(u64, Change)>,
+    ) -> Result<(), Error> {
+        let checkpoint = row.get().checkpoint.clone();
+        let Some(last) = changes.last().map(|&(sequence, _)| sequence).filter(|&last| last > checkpoint.sequence)
+        else {
+            return Ok(());
+        };
+        let state = topic_state::recover(&self.context, topic, &checkpoint, self.owner, changes).await?;
+        topic_state::write(&self.context, row, self.owner, last, state.encode()).await
+    }
+}

@@ -1,0 +1,113 @@
+//! Which ledgers the log is in: making one, exchanging it, and the log's end.
+
+use std::cell::Cell;
+use std::rc::{Rc, Weak};
+
+use plerion_ledger::{AppendError, AppendSink, LedgerId};
+use plerion_metadata::Durability;
+use tokio::task::spawn_local;
+
+use super::Inner;
+use crate::Error;
+
+impl Inner {
+    /// Makes the first ledger, for the frames that wait.
+    pub(super) fn start_writing(self: &Rc<Self>) {
+        let inner = Rc::clone(self);
+        spawn_local(async move {
+            let _turn = inner.turn.lock().await;
+            if inner.failure.borrow().is_none()
+                && let Err(error) = inner.switch().await
+            {
+                inner.fail(error);
+            }
+        });
+    }
+
+    /// Goes on in a new ledger. To be called with the turn held.
+    pub(super) async fn switch(self: &Rc<Self>) -> Result<(), Error> {
+        let sink = Rc::new(Sink { log: Rc::downgrade(self), ledger: Cell::new(None) });
+        let key = self.context.journal_key;
+        let writer = self.context.store.create(self.owner, key, Rc::clone(&sink) as Rc<dyn AppendSink>).await?;
+        let id = writer.ledger();
+        sink.ledger.set(Some(id));
+        self.row.update(Durability::Synced, |row| row.ledgers.push(id)).await?;
+        self.seal().await?;
+        self.current.set(Some(id));
+        self.tail.borrow_mut().install(writer, self.context.clock.monotonic())?;
+        Ok(())
+    }
+
+    /// Seals the open ledger, if there is one; frames wait from now on.
+    async fn seal(&self) -> Result<(), Error> {
+        let writer = self.tail.borrow_mut().begin_switch();
+        if let Some(writer) = writer {
+            let id = writer.ledger();
+            let closed = writer.close().await?;
+            let entries = closed.last.map_or(0, |last| last + 1);
+            if let Some(last) = closed.last {
+                self.advanced(last);
+            }
+            self.sealed.borrow_mut().push((id, entries));
+            self.current.set(None);
+        }
+        Ok(())
+    }
+
+    /// Deletes the sealed ledgers. To be called when nothing in them is needed, with the turn held.
+    pub(super) async fn retire(&self) -> Result<(), Error> {
+        let current = self.current.get();
+        self.row
+            .update(Durability::Synced, |row| {
+                let old = row.ledgers.extract_if(.., |id| Some(*id) != current);
+                row.doomed.extend(old);
+            })
+            .await?;
+        self.sealed.borrow_mut().clear();
+        self.row.delete_doomed(&*self.context.store).await;
+        Ok(())
+    }
+
+    pub(super) async fn close(self: &Rc<Self>) -> Result<(), Error> {
+        self.flush().await?;
+        let _turn = self.turn.lock().await;
+        if let Some(error) = &*self.failure.borrow() {
+            return Err(error.clone());
+        }
+        let settled = self.settle().await;
+        let outcome = async {
+            self.seal().await?;
+            settled?;
+            if self.row.get().ledgers.is_empty() { Ok(()) } else { self.retire().await }
+        }
+        .await;
+        self.fail(outcome.as_ref().err().cloned().unwrap_or(Error::Closed));
+        outcome
+    }
+}
+
+/// Tells the log how the appends to a ledger went, as long as that is the open one.
+struct Sink {
+    log: Weak<Inner>,
+    ledger: Cell<Option<LedgerId>>,
+}
+
+impl Sink {
+    fn log(&self) -> Option<Rc<Inner>> {
+        self.log.upgrade().filter(|log| log.current.get().is_some() && log.current == self.ledger)
+    }
+}
+
+impl AppendSink for Sink {
+    fn advanced(&self, last: u64) {
+        if let Some(log) = self.log() {
+            log.advanced(last);
+        }
+    }
+
+    fn failed(&self, error: AppendError) {
+        if let Some(log) = self.log() {
+            log.fail(Error::Append(error));
+        }
+    }
+}
