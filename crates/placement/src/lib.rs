@@ -4,6 +4,7 @@
 //! a task or writes a log. The same inputs therefore give the same decision, and each decision can be replayed.
 
 pub mod bundle;
+pub mod filter;
 pub mod load;
 mod names;
 pub mod service_unit;

@@ -4,6 +4,7 @@
 
 mod bundles;
 mod channel;
+mod filters;
 mod fixture;
 mod json_texts;
 mod load_maths;
