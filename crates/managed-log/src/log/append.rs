@@ -54,9 +54,8 @@ impl Inner {
                 let inner = Rc::clone(self);
                 spawn_local(async move {
                     let _turn = inner.turn.lock().await;
-                    if let Err(error) = inner.switch().await {
-                        inner.fail(error);
-                    }
+                    // The sink is told of a failure.
+                    let _ = inner.switch().await;
                 });
                 Ok(())
             }
@@ -81,8 +80,17 @@ impl Inner {
         }
     }
 
-    /// Seals the open ledger, and makes the next one if appends wait for it. To be called with the turn held.
+    /// Seals the open ledger, and makes the next one if appends wait for it. To be called with the turn held. An error
+    /// ends the log.
     pub(super) async fn switch(self: &Rc<Self>) -> Result<(), Error> {
+        let outcome = self.exchange_ledger().await;
+        if let Err(error) = &outcome {
+            self.fail(error.clone());
+        }
+        outcome
+    }
+
+    async fn exchange_ledger(self: &Rc<Self>) -> Result<(), Error> {
         let writer = self.tail.borrow_mut().begin_switch();
         let mut sealed = None;
         if let Some(writer) = writer {
@@ -101,7 +109,7 @@ impl Inner {
                 return self.begin_ledger(sealed.take()).await;
             }
             if let Some(sealed) = sealed.take() {
-                self.written(self.row.update(Durability::Synced, |row| row.seal(sealed)).await)?;
+                self.row.update(Durability::Synced, |row| row.seal(sealed)).await?;
             }
             if self.tail.borrow_mut().rest() {
                 return Ok(());
@@ -115,14 +123,12 @@ impl Inner {
         let writer = self.context.store.create(owner, key, Rc::clone(&sink) as Rc<dyn AppendSink>).await?;
         let id = writer.ledger();
         sink.ledger.set(Some(id));
-        let updated = self
-            .row
+        self.row
             .update(Durability::Synced, |row| {
                 sealed.into_iter().for_each(|sealed| row.seal(sealed));
                 row.ledgers.push(LedgerInfo::open(id));
             })
-            .await;
-        self.written(updated)?;
+            .await?;
         self.check()?;
         self.current.set(Some(id));
         self.spans.borrow_mut().push(id.0.cast_signed(), 0);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{Inner, ManagedLog};
+use crate::state_log::Membership;
 use crate::topic_state::{self, Change, CursorState, TopicState};
 use crate::{Error, Flush, Properties};
 
@@ -129,27 +130,15 @@ impl Inner {
     /// Brings the present state into the row, if it has changed.
     pub(super) async fn checkpoint(self: &Rc<Self>) -> Result<(), Error> {
         let _turn = self.checkpointing.lock().await;
-        let Some(sequence) = self.begin_checkpoint() else { return Ok(()) };
-        let written = match self.present_state() {
-            Ok(state) => {
-                topic_state::write(&self.context, &self.row, self.state_log.owner(), sequence, state.encode()).await
-            }
-            Err(error) => Err(error),
-        };
-        if written.is_err()
-            && let Some(membership) = &*self.membership.borrow()
-        {
-            membership.set_dirty(true);
+        let due = self.membership.borrow().as_ref().and_then(Membership::checkpoint_due);
+        let Some(sequence) = due else { return Ok(()) };
+        let state = self.present_state()?.encode();
+        let written = topic_state::write(&self.context, &self.row, self.state_log.owner(), sequence, state).await;
+        self.written(written)?;
+        if let Some(membership) = &*self.membership.borrow() {
+            membership.saved(sequence);
         }
-        self.written(written)
-    }
-
-    /// Gives the number of the last change, if there were any since the last checkpoint.
-    fn begin_checkpoint(&self) -> Option<u64> {
-        let membership = self.membership.borrow();
-        let membership = membership.as_ref().filter(|membership| membership.is_dirty())?;
-        membership.set_dirty(false);
-        Some(membership.sequence())
+        Ok(())
     }
 
     fn present_state(&self) -> Result<TopicState, Error> {

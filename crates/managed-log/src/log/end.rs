@@ -112,7 +112,7 @@ impl Inner {
             })
             .await?;
         if let Some(membership) = &*self.membership.borrow() {
-            membership.set_dirty(false);
+            membership.saved(u64::MAX);
         }
         if !self.row.delete_doomed(&*self.context.store).await {
             return Err(

@@ -51,6 +51,9 @@ pub(super) async fn open(state_log: &StateLog, path: &str, mode: OpenMode) -> Re
             Cas::create(&context.metadata, &path, row, durability).await?
         }
     };
+    if row.get().had_synced_write() {
+        row.assume_durable();
+    }
     membership.witness(row.get().checkpoint.sequence);
     fence(&context, &path, &row, owner).await?;
     row.delete_doomed(&*context.store).await;

@@ -77,13 +77,6 @@ impl Inner {
             let quiet = tail.has_writer() && !tail.is_switching() && open.entries > 0 && !tail.has_unconfirmed();
             quiet && (age >= config.max_rollover || (consumed && worth_it))
         };
-        if !wanted {
-            return Ok(());
-        }
-        let sealed = self.switch().await;
-        if let Err(error) = &sealed {
-            self.fail(error.clone());
-        }
-        sealed
+        if wanted { self.switch().await } else { Ok(()) }
     }
 }

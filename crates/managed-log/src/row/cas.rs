@@ -85,11 +85,6 @@ impl<T: Stored> Cas<T> {
         self.current.borrow()
     }
 
-    /// Whether the row is known to survive a crash.
-    pub(crate) fn is_durable(&self) -> bool {
-        self.durable.get()
-    }
-
     /// Writes the row as `change` leaves it.
     pub(crate) async fn update(&self, durability: Durability, change: impl FnOnce(&mut T)) -> Result<(), Error> {
         let _turn = self.turn.lock().await;
@@ -115,9 +110,14 @@ impl<T: Stored> Cas<T> {
         Ok(())
     }
 
+    /// The row tells by what is in it that it survives a crash.
+    pub(crate) fn assume_durable(&self) {
+        self.durable.set(true);
+    }
+
     /// Makes sure that the row survives a crash.
     pub(crate) async fn make_durable(&self) -> Result<(), Error> {
-        if self.is_durable() { Ok(()) } else { self.update(Durability::Synced, |_| ()).await }
+        if self.durable.get() { Ok(()) } else { self.update(Durability::Synced, |_| ()).await }
     }
 
     /// Deletes the doomed ledgers; gives whether all are gone. What cannot be deleted now stays in the row, for the

@@ -103,6 +103,11 @@ impl TopicRow {
         self.ledgers.last().filter(|ledger| ledger.sealed_ms.is_none()).map(|ledger| ledger.id)
     }
 
+    /// Whether the row holds what is only ever written durably.
+    pub(crate) fn had_synced_write(&self) -> bool {
+        !self.ledgers.is_empty() || self.trimmed.is_some() || self.checkpoint.state != State::default()
+    }
+
     /// Notes the final state of the open ledger; an empty one is not worth keeping.
     pub(crate) fn seal(&mut self, sealed: LedgerInfo) {
         if let Some(at) = self.ledgers.iter().position(|ledger| ledger.id == sealed.id) {

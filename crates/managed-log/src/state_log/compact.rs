@@ -53,7 +53,7 @@ impl Inner {
             .members
             .borrow()
             .iter()
-            .filter(|(_, entry)| entry.dirty.get())
+            .filter(|(_, entry)| entry.progress.is_dirty())
             .map(|(topic, entry)| entry.member.upgrade().ok_or_else(|| Arc::clone(topic)))
             .collect();
         let pending: Vec<_> = self.pending.borrow().keys().cloned().collect();

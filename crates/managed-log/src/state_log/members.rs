@@ -22,7 +22,22 @@ pub(crate) trait Member {
 /// A topic that is open or being opened.
 pub(super) struct Entry {
     pub(super) member: Weak<dyn Member>,
-    pub(super) dirty: Rc<Cell<bool>>,
+    pub(super) progress: Rc<Progress>,
+}
+
+/// How much of a topic's state is in its row, in numbers of changes.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// The topic's last change.
+    changed: Cell<u64>,
+    /// What the row contains.
+    saved: Cell<u64>,
+}
+
+impl Progress {
+    pub(super) fn is_dirty(&self) -> bool {
+        self.changed.get() > self.saved.get()
+    }
 }
 
 /// Changes of a topic that is not open.
@@ -36,25 +51,24 @@ pub(super) enum Pending {
 pub(crate) struct Membership {
     log: Rc<Inner>,
     topic: Arc<str>,
-    /// Whether there are changes that are not in the topic's row.
-    dirty: Rc<Cell<bool>>,
+    progress: Rc<Progress>,
 }
 
 pub(super) async fn join(log: &Rc<Inner>, topic: &Arc<str>) -> Result<(Membership, Vec<(u64, Change)>), Error> {
     if let Some(error) = &*log.failure.borrow() {
         return Err(Error::StateLog(Arc::new(error.clone())));
     }
-    let dirty = Rc::new(Cell::new(false));
+    let progress = Rc::<Progress>::default();
     {
         let mut members = log.members.borrow_mut();
         if members.contains_key(topic) {
             return Err(Error::AlreadyOpen { path: Arc::clone(topic) });
         }
-        members.insert(Arc::clone(topic), Entry { member: Weak::<Nobody>::new(), dirty: Rc::clone(&dirty) });
+        members.insert(Arc::clone(topic), Entry { member: Weak::<Nobody>::new(), progress: Rc::clone(&progress) });
     }
-    let membership = Membership { log: Rc::clone(log), topic: Arc::clone(topic), dirty };
+    let membership = Membership { log: Rc::clone(log), topic: Arc::clone(topic), progress };
     let changes = claim(log, topic).await?;
-    membership.dirty.set(!changes.is_empty());
+    membership.progress.changed.set(changes.last().map_or(0, |&(sequence, _)| sequence));
     Ok((membership, changes))
 }
 
@@ -88,13 +102,8 @@ impl Membership {
 
     pub(crate) fn record(&self, change: &Change) -> Result<(), Error> {
         self.log.record(&self.topic, change)?;
-        self.dirty.set(true);
+        self.progress.changed.set(self.log.sequence.get());
         Ok(())
-    }
-
-    /// The number of the last change recorded.
-    pub(crate) fn sequence(&self) -> u64 {
-        self.log.sequence.get()
     }
 
     /// A number that is greater than that of every change so far.
@@ -103,24 +112,27 @@ impl Membership {
         self.log.sequence.get()
     }
 
-    /// Makes every later change newer than a checkpoint at `sequence`.
+    /// Makes every later change newer than the checkpoint at `sequence`, which is in the row.
     pub(crate) fn witness(&self, sequence: u64) {
         self.log.witness(sequence);
+        self.saved(sequence);
     }
 
-    pub(crate) fn is_dirty(&self) -> bool {
-        self.dirty.get()
+    /// The number a checkpoint made now has, if the topic has changes that are not in its row.
+    pub(crate) fn checkpoint_due(&self) -> Option<u64> {
+        self.progress.is_dirty().then(|| self.log.sequence.get())
     }
 
-    pub(crate) fn set_dirty(&self, dirty: bool) {
-        self.dirty.set(dirty);
+    /// The row contains every change up to `sequence`.
+    pub(crate) fn saved(&self, sequence: u64) {
+        self.progress.saved.set(self.progress.saved.get().max(sequence));
     }
 }
 
 impl Drop for Membership {
     fn drop(&mut self) {
         self.log.members.borrow_mut().remove(&self.topic);
-        if self.dirty.get() {
+        if self.progress.is_dirty() {
             self.log.pending.borrow_mut().insert(Arc::clone(&self.topic), Pending::InLedgers);
         }
     }

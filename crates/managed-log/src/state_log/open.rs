@@ -51,7 +51,7 @@ pub(super) async fn open(context: Context, path: Arc<str>, owner: Epoch) -> Resu
             .await?;
         sealed.push((id, last + 1));
     }
-    let many = sealed.len() > MAX_LEDGERS || replay.bytes > context.config.state_log_bytes;
+    let many = row.get().ledgers.len() > MAX_LEDGERS || replay.bytes > context.config.state_log_bytes;
     let inner = Rc::new(Inner {
         path,
         owner,

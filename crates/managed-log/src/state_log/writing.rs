@@ -69,10 +69,12 @@ impl Inner {
     }
 
     pub(super) async fn close(self: &Rc<Self>) -> Result<(), Error> {
-        self.flush().await?;
+        let flushed = self.flush().await;
         let _turn = self.turn.lock().await;
-        if let Some(error) = &*self.failure.borrow() {
-            return Err(error.clone());
+        match &*self.failure.borrow() {
+            None => flushed?,
+            Some(Error::Closed) => return Ok(()),
+            Some(error) => return Err(error.clone()),
         }
         let settled = self.settle().await;
         let outcome = async {
