@@ -183,7 +183,7 @@ impl Inner {
 
 impl Member for Inner {
     fn checkpoint(self: Rc<Self>) -> LocalBoxFuture<'static, Result<(), Error>> {
-        Box::pin(async move { self.checkpoint().await })
+        Box::pin(async move { self.save().await })
     }
 
     fn state_log_failed(self: Rc<Self>, error: &Error) {

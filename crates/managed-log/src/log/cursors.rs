@@ -128,7 +128,7 @@ impl Inner {
     }
 
     /// Brings the present state into the row, if it has changed.
-    pub(super) async fn checkpoint(self: &Rc<Self>) -> Result<(), Error> {
+    pub(super) async fn save(self: &Rc<Self>) -> Result<(), Error> {
         let _turn = self.checkpointing.lock().await;
         let due = self.membership.borrow().as_ref().and_then(Membership::checkpoint_due);
         let Some(sequence) = due else { return Ok(()) };

@@ -53,7 +53,7 @@ impl ManagedLog {
             None => inner.seal().await,
             Some(error) => Err(error),
         };
-        let saved = inner.checkpoint().await;
+        let saved = inner.save().await;
         inner.leave();
         sealed.and(saved)
     }

@@ -1,0 +1,14 @@
+//! The crate's contract over the stores in memory.
+
+mod appending;
+mod crashes;
+mod cursors;
+mod failures;
+mod fencing;
+mod known_bugs;
+mod metadata;
+mod reading;
+mod space;
+mod state_log;
+mod topic;
+mod world;
