@@ -1,0 +1,68 @@
+//! The producers and consumers of a connection.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use plerion_topic::{ConsumerKey, ProducerKey};
+use plerion_wire::proto;
+use rustc_hash::FxHashMap;
+
+/// How many closed producer ids are remembered, so that SENDs still on their way to them do no harm.
+const REMEMBERED: usize = 64;
+
+/// The producers and consumers a client has opened on one connection, by the ids it chose.
+#[derive(Default)]
+pub(crate) struct Attachments {
+    pub(crate) producers: FxHashMap<u64, Attached<ProducerKey, proto::CommandProducerSuccess>>,
+    pub(crate) consumers: FxHashMap<u64, Attached<ConsumerKey, ()>>,
+    closed_producers: VecDeque<(u64, Duration)>,
+    next_ticket: u64,
+}
+
+/// Where a producer or a consumer is.
+pub(crate) enum Attached<K, R> {
+    /// It is being opened; whoever finishes with another ticket came too late.
+    Opening(Ticket),
+    /// It is open at shard `home`.
+    Open { home: u16, key: K, reply: R },
+}
+
+/// One attempt to open something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ticket(u64);
+
+impl<K: Copy, R> Attached<K, R> {
+    /// Shard and key, once it is open.
+    pub(crate) fn place(&self) -> Option<(u16, K)> {
+        match self {
+            Self::Opening(_) => None,
+            Self::Open { home, key, .. } => Some((*home, *key)),
+        }
+    }
+
+    /// Whether this is the attempt `ticket`, still under way.
+    pub(crate) fn is_attempt(&self, ticket: Ticket) -> bool {
+        matches!(self, Self::Opening(current) if *current == ticket)
+    }
+}
+
+impl Attachments {
+    /// A ticket that was never given before on this connection.
+    pub(crate) fn ticket(&mut self) -> Ticket {
+        self.next_ticket += 1;
+        Ticket(self.next_ticket)
+    }
+
+    /// Remembers that producer `id` was closed at `now`.
+    pub(crate) fn producer_closed(&mut self, id: u64, now: Duration) {
+        if self.closed_producers.len() == REMEMBERED {
+            self.closed_producers.pop_front();
+        }
+        self.closed_producers.push_back((id, now));
+    }
+
+    /// Whether producer `id` was closed less than `within` before `now`.
+    pub(crate) fn was_closed(&self, id: u64, now: Duration, within: Duration) -> bool {
+        self.closed_producers.iter().any(|(closed, at)| *closed == id && now.saturating_sub(*at) < within)
+    }
+}

@@ -1,0 +1,212 @@
+//! A client's connection.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use plerion_topic::{ClientFacts, ConnectionId};
+use plerion_wire::{ServerError, encode};
+use plerion_wire::proto::BaseCommand;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+
+use crate::mesh::Released;
+use crate::shard::Shard;
+
+mod attachments;
+mod commands;
+mod handshake;
+pub(crate) mod hot;
+mod outbox;
+mod reader;
+mod writer;
+
+pub(crate) use attachments::{Attached, Attachments};
+pub(crate) use handshake::Session;
+
+use outbox::Outbox;
+
+/// A connection takes no more messages above so many bytes waiting for its socket…
+const CONGESTED: usize = 1 << 20;
+/// …and takes them again below so many.
+const RELIEVED: usize = CONGESTED / 2;
+
+/// How long a closed connection may take to accept what was already queued for it.
+const DRAIN: Duration = Duration::from_millis(500);
+
+/// A client's connection, on the shard that accepted it.
+pub(crate) struct Connection {
+    pub(crate) id: ConnectionId,
+    pub(crate) address: Arc<str>,
+    stream: TcpStream,
+    outbox: RefCell<Outbox>,
+    write: Notify,
+    congested: Cell<bool>,
+    /// SENDs without an answer.
+    publishing: Cell<Released>,
+    /// Wakes the reader when it may go on.
+    resume: Notify,
+    closing: Cell<Closing>,
+    closed: Notify,
+    /// When something last arrived, by the monotonic clock.
+    heard: Cell<Duration>,
+    /// Woken by each PONG.
+    ponged: Notify,
+    session: RefCell<Session>,
+    pub(crate) attachments: RefCell<Attachments>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Closing {
+    Open,
+    /// What waits is still written.
+    Draining,
+    Now,
+}
+
+impl Connection {
+    fn new(id: ConnectionId, stream: TcpStream, address: Arc<str>, now: Duration) -> Rc<Self> {
+        Rc::new(Self {
+            id,
+            address,
+            stream,
+            outbox: RefCell::default(),
+            write: Notify::new(),
+            congested: Cell::new(false),
+            publishing: Cell::default(),
+            resume: Notify::new(),
+            closing: Cell::new(Closing::Open),
+            closed: Notify::new(),
+            heard: Cell::new(now),
+            ponged: Notify::new(),
+            session: RefCell::default(),
+            attachments: RefCell::default(),
+        })
+    }
+
+    /// Serves `stream` until either side closes it.
+    pub(crate) async fn serve(shard: Rc<Shard>, stream: TcpStream) {
+        let address: Arc<str> = stream.peer_addr().map_or_else(|_| Arc::from("unknown"), |peer| peer.to_string().into());
+        let _ = stream.set_nodelay(true);
+        let now = shard.clock().monotonic();
+        let connection = shard.switchboard.insert(|id| Self::new(id, stream, address, now));
+        shard.counters().connections_opened();
+        tracing::debug!(client = %connection.address, "connection opened");
+        let mut writer = tokio::task::spawn_local(writer::run(shard.clone(), connection.clone()));
+        let why = tokio::select! {
+            why = reader::run(&shard, &connection) => why,
+            why = handshake::keep_alive(&shard, &connection) => why,
+            () = connection.until_closed() => reader::Ended::ByBroker,
+        };
+        tracing::debug!(client = %connection.address, %why, "connection closed");
+        connection.close_after_writing();
+        shard.switchboard.remove(connection.id.key);
+        commands::detach_all(&shard, &connection);
+        if tokio::time::timeout(DRAIN, &mut writer).await.is_err() {
+            connection.close();
+            writer.abort();
+        }
+        shard.counters().connections_closed();
+    }
+
+    /// Encodes a frame, followed by `payload`.
+    pub(crate) fn write(&self, frame: impl FnOnce(&mut BytesMut), payload: Bytes) {
+        if self.closing.get() == Closing::Now {
+            return;
+        }
+        let mut outbox = self.outbox.borrow_mut();
+        outbox.encode(frame);
+        outbox.share(payload);
+        drop(outbox);
+        self.write.notify_one();
+    }
+
+    /// Queues a frame that is encoded already, followed by `payload`.
+    pub(crate) fn write_shared(&self, frame: Bytes, payload: Bytes) {
+        self.write(|buf| buf.extend_from_slice(&frame), payload);
+    }
+
+    /// Queues a command.
+    pub(crate) fn send(&self, command: &BaseCommand) {
+        self.write(|buf| encode::command(command, buf), Bytes::new());
+    }
+
+    /// Answers request `request_id` with an error.
+    pub(crate) fn send_error(&self, request_id: u64, error: ServerError, message: &str) {
+        self.write(|buf| encode::error(request_id, error, message, buf), Bytes::new());
+    }
+
+    /// Whether messages may be queued; once it says no, the consumers are told when it says yes again.
+    pub(crate) fn takes_more(&self) -> bool {
+        let full = self.outbox.borrow().queued() >= CONGESTED;
+        if full {
+            self.congested.set(true);
+        }
+        !full
+    }
+
+    /// Whether a congested connection has become free, asked once per relief.
+    fn relieved(&self) -> bool {
+        self.congested.get() && self.outbox.borrow().queued() < RELIEVED && self.congested.replace(false)
+    }
+
+    /// Takes `taken` from the publish budget.
+    fn reserve(&self, taken: Released) {
+        let now = self.publishing.get();
+        self.publishing.set(Released { publishes: now.publishes + taken.publishes, bytes: now.bytes + taken.bytes });
+    }
+
+    /// Gives `released` back to the publish budget.
+    pub(crate) fn release(&self, released: Released) {
+        if released.publishes == 0 {
+            return;
+        }
+        let now = self.publishing.get();
+        self.publishing.set(Released {
+            publishes: now.publishes.saturating_sub(released.publishes),
+            bytes: now.bytes.saturating_sub(released.bytes),
+        });
+        self.resume.notify_one();
+    }
+
+    /// What the client said of itself.
+    pub(crate) fn facts(&self) -> ClientFacts {
+        ClientFacts { address: self.address.clone(), version: self.session.borrow().client_version.clone() }
+    }
+
+    /// The session; it changes only during the handshake.
+    pub(crate) fn session(&self) -> std::cell::Ref<'_, Session> {
+        self.session.borrow()
+    }
+
+    /// Closes without writing what waits.
+    pub(crate) fn close(&self) {
+        self.end(Closing::Now);
+    }
+
+    /// Closes after what waits is written.
+    pub(crate) fn close_after_writing(&self) {
+        if self.closing.get() == Closing::Open {
+            self.end(Closing::Draining);
+        }
+    }
+
+    fn end(&self, how: Closing) {
+        self.closing.set(how);
+        self.closed.notify_waiters();
+        self.write.notify_one();
+    }
+
+    async fn until_closed(&self) {
+        let closed = self.closed.notified();
+        if self.closing.get() == Closing::Open {
+            closed.await;
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.closing.get() == Closing::Open
+    }
+}

@@ -1,0 +1,161 @@
+//! A thread that owns connections and bundles.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use plerion_clock::SharedClock;
+use plerion_config::Settings;
+use plerion_ledger::LedgerStore;
+use plerion_topic::{ConnectionId, Context};
+use plerion_wire::frame;
+use tokio::sync::oneshot;
+
+use crate::connection::reader::ReadBuffer;
+use crate::connection::{handshake, hot};
+use crate::core::Core;
+use crate::mesh::{Inbox, Message};
+use crate::metrics::ShardCounters;
+use crate::registry::Registry;
+use crate::switchboard::Switchboard;
+
+/// A shard: some of the connections, and some of the bundles with all their topics. Everything here happens on one
+/// thread.
+pub(crate) struct Shard {
+    pub(crate) id: u16,
+    pub(crate) core: Arc<Core>,
+    pub(crate) switchboard: Rc<Switchboard>,
+    pub(crate) context: Rc<Context>,
+    pub(crate) registry: Registry,
+    pub(crate) store: Rc<dyn LedgerStore>,
+    pub(crate) read_buffer: ReadBuffer,
+    settings: RefCell<Arc<Settings>>,
+    frame_limit: usize,
+}
+
+/// The shard that was to do something has stopped.
+#[derive(Debug, thiserror::Error)]
+#[error("the broker is stopping")]
+pub(crate) struct Stopped;
+
+impl Shard {
+    pub(crate) fn new(id: u16, core: Arc<Core>, store: Rc<dyn LedgerStore>) -> Rc<Self> {
+        let settings = core.settings.current();
+        let switchboard = Switchboard::new(id, core.doors.clone(), core.publishing.clone(), core.counters[usize::from(id)].clone());
+        let context = Context::new(switchboard.clone(), core.clock.clone(), settings.clone());
+        let max_message_size = usize::try_from(settings.network.max_message_size).unwrap_or(usize::MAX);
+        Rc::new(Self {
+            id,
+            switchboard,
+            context,
+            registry: Registry::default(),
+            store,
+            read_buffer: ReadBuffer::default(),
+            settings: RefCell::new(settings),
+            frame_limit: frame::limit(max_message_size),
+            core,
+        })
+    }
+
+    /// Handles what other shards send, until the broker stops.
+    pub(crate) async fn run(self: Rc<Self>, mut inbox: Inbox) {
+        let mesh = tokio::task::spawn_local({
+            let switchboard = self.switchboard.clone();
+            async move { switchboard.mesh.run().await }
+        });
+        let upkeep = tokio::task::spawn_local(crate::upkeep::run(self.clone()));
+        while let Some(batch) = inbox.recv().await {
+            for message in batch {
+                self.handle(message);
+            }
+        }
+        mesh.abort();
+        upkeep.abort();
+    }
+
+    fn handle(self: &Rc<Self>, message: Message) {
+        match message {
+            Message::Frame { from, to, frame } => hot::arrived(self, from, to, &frame),
+            Message::Writable { consumer } => {
+                if let Some(consumer) = self.context.consumers.get(consumer) {
+                    consumer.writable(true);
+                }
+            }
+            Message::Congested { consumer } => {
+                if let Some(consumer) = self.context.consumers.get(consumer) {
+                    consumer.writable(false);
+                }
+            }
+            Message::Write(write) => self.switchboard.accept(write),
+            Message::Call(call) => call(self),
+        }
+    }
+
+    /// Has shard `home` run `work`, and waits for its result.
+    ///
+    /// # Errors
+    /// [`Stopped`] when the broker stops meanwhile.
+    pub(crate) async fn on<F, T>(self: &Rc<Self>, home: u16, work: impl FnOnce(Rc<Self>) -> F + Send + 'static) -> Result<T, Stopped>
+    where
+        F: Future<Output = T> + 'static,
+        T: Send + 'static,
+    {
+        if home == self.id {
+            return Ok(work(self.clone()).await);
+        }
+        let (done, result) = oneshot::channel();
+        let call = move |shard: &Rc<Self>| {
+            let shard = shard.clone();
+            tokio::task::spawn_local(async move {
+                // Whoever asked may be gone by now.
+                let _ = done.send(work(shard).await);
+            });
+        };
+        self.switchboard.mesh.post(home, Message::Call(Box::new(call)));
+        result.await.map_err(|_| Stopped)
+    }
+
+    /// Whether the client of `connection` answers a ping in time; one that does not is disconnected.
+    pub(crate) async fn is_alive(self: &Rc<Self>, connection: ConnectionId) -> bool {
+        let Some(patience) = self.settings().network.liveness_check_timeout else { return true };
+        let answer = self.on(connection.shard, move |shard| async move {
+            let Some(connection) = shard.switchboard.connection(connection.key) else { return false };
+            let alive = handshake::is_alive(&connection, patience).await;
+            if !alive {
+                connection.close();
+                connection.ended().await;
+            }
+            alive
+        });
+        answer.await.unwrap_or(false)
+    }
+
+    pub(crate) fn clock(&self) -> &SharedClock {
+        &self.core.clock
+    }
+
+    pub(crate) fn settings(&self) -> Arc<Settings> {
+        self.settings.borrow().clone()
+    }
+
+    /// Takes over settings that have changed.
+    pub(crate) fn refresh_settings(&self) {
+        let current = self.core.settings.current();
+        self.context.settings.replace(current.clone());
+        self.settings.replace(current);
+    }
+
+    pub(crate) fn keep_alive(&self) -> Duration {
+        self.settings.borrow().network.keep_alive_interval
+    }
+
+    pub(crate) fn frame_limit(&self) -> usize {
+        self.frame_limit
+    }
+
+    pub(crate) fn counters(&self) -> &ShardCounters {
+        &self.core.counters[usize::from(self.id)]
+    }
+}

@@ -1,0 +1,56 @@
+//! The clients of a topic, as the topic sees them.
+
+use bytes::Bytes;
+use plerion_wire::ServerError;
+use plerion_wire::encode::{Message, SendReceipt};
+use plerion_wire::proto::BaseCommand;
+
+slotmap::new_key_type! {
+    /// A connection's place in the shard that accepted it; a stale key finds nothing.
+    pub struct ConnectionKey;
+}
+
+/// A client connection of some shard of this broker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ConnectionId {
+    /// The shard that accepted the connection.
+    pub shard: u16,
+    /// Its place there.
+    pub key: ConnectionKey,
+}
+
+/// Carries what a topic says to its clients. Nothing here waits or fails: a connection that is gone swallows it.
+pub trait Clients {
+    /// Answers a SEND, which gives `released` bytes of the connection's publish budget back. Calls for one producer are
+    /// in the order of its SENDs.
+    fn receipt(&self, to: ConnectionId, receipt: &SendReceipt, released: usize);
+
+    /// Refuses a SEND, which gives `released` bytes of the connection's publish budget back.
+    fn send_error(&self, to: ConnectionId, refusal: &SendRefusal<'_>, released: usize);
+
+    /// Hands an entry to a consumer. `payload` starts at the checksum or the metadata size, as stored. Returns whether
+    /// the connection takes more; if not, the consumer is told when it does.
+    fn deliver(&self, to: ConnectionId, message: &Message<'_>, payload: Bytes) -> bool;
+
+    /// Sends any other command.
+    fn command(&self, to: ConnectionId, command: BaseCommand);
+
+    /// Tells the client that its producer is gone, and forgets it on the connection.
+    fn close_producer(&self, to: ConnectionId, producer_id: u64);
+
+    /// Tells the client that its consumer is gone, and forgets it on the connection.
+    fn close_consumer(&self, to: ConnectionId, consumer_id: u64);
+}
+
+/// Why a SEND is refused.
+#[derive(Clone, Copy, Debug)]
+pub struct SendRefusal<'a> {
+    /// The producer's id on its connection.
+    pub producer_id: u64,
+    /// The sequence id of the SEND.
+    pub sequence_id: u64,
+    /// The code the client acts on.
+    pub error: ServerError,
+    /// What a person reads.
+    pub message: &'a str,
+}

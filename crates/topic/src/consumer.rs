@@ -1,0 +1,178 @@
+//! An attached consumer.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use plerion_subscription::Position;
+use plerion_subscription::dispatcher::{self, Dispatcher};
+use plerion_wire::command::{Ack, MessageId, Redeliver};
+use plerion_wire::{proto, version};
+use slotmap::Key as _;
+
+use crate::producer::{ClientFacts, Flow};
+use crate::{ConnectionId, ConsumerKey, Context, Error, Subscription, nonpersistent};
+
+/// A consumer attached to a subscription.
+pub struct Consumer {
+    /// Its key on the topic's shard.
+    pub key: ConsumerKey,
+    /// The subscription.
+    pub subscription: Seat,
+    pub(crate) context: Rc<Context>,
+    /// The connection it is on.
+    pub connection: ConnectionId,
+    /// Its id on that connection.
+    pub id: u64,
+    /// Its name.
+    pub name: Arc<str>,
+    /// The lower, the more preferred.
+    pub priority: i32,
+    /// What the client says of itself; shown in statistics.
+    pub client: ClientFacts,
+    /// The metadata the client gave; shown in statistics.
+    pub metadata: BTreeMap<String, String>,
+    /// When it attached, in ms since the epoch.
+    pub connected_since: u64,
+    /// What it was sent.
+    pub delivered: Flow,
+    /// When it last acknowledged something, in ms since the epoch; 0 for never.
+    pub last_acked: Cell<u64>,
+    /// When it was last sent something, in ms since the epoch; 0 for never.
+    pub last_consumed: Cell<u64>,
+    /// How often it gave permits.
+    pub flows: Cell<u64>,
+    pub(crate) epoch: Cell<Option<u64>>,
+}
+
+/// The subscription a consumer is attached to.
+#[derive(Clone)]
+pub enum Seat {
+    /// Of a persistent topic.
+    Persistent(Rc<Subscription>),
+    /// Of a non-persistent topic.
+    NonPersistent(Rc<nonpersistent::Subscription>),
+}
+
+impl Seat {
+    /// The subscription's name.
+    pub fn name(&self) -> &Arc<str> {
+        match self {
+            Self::Persistent(subscription) => &subscription.name,
+            Self::NonPersistent(subscription) => &subscription.name,
+        }
+    }
+
+    fn dispatcher(&self) -> &RefCell<Dispatcher> {
+        match self {
+            Self::Persistent(subscription) => &subscription.dispatcher,
+            Self::NonPersistent(subscription) => &subscription.dispatcher,
+        }
+    }
+
+    fn pump(&self) {
+        if let Self::Persistent(subscription) = self {
+            subscription.pump();
+        }
+    }
+}
+
+/// A session's key as the rules of dispatch know it.
+pub(crate) fn session(key: ConsumerKey) -> dispatcher::ConsumerKey {
+    dispatcher::ConsumerKey(key.data().as_ffi())
+}
+
+impl Consumer {
+    pub(crate) fn session(&self) -> dispatcher::ConsumerKey {
+        session(self.key)
+    }
+
+    /// Takes permits for `messages` more messages.
+    pub fn flow(&self, messages: u32) {
+        self.flows.set(self.flows.get() + 1);
+        if self.subscription.dispatcher().borrow_mut().flow(self.session(), messages) {
+            self.subscription.pump();
+        }
+    }
+
+    /// Takes acknowledgements; one that wants an answer gets it when they are durable.
+    pub fn acknowledge(&self, ack: &Ack<'_>) {
+        match &self.subscription {
+            Seat::Persistent(subscription) => {
+                self.last_acked.set(subscription.context.clock.wall_ms());
+                subscription.acknowledge(self, ack);
+            }
+            Seat::NonPersistent(subscription) => subscription.acknowledge(self, ack),
+        }
+    }
+
+    /// Gives entries again that the client could not process, or all it has.
+    pub fn redeliver(&self, request: &Redeliver<'_>) {
+        if let Some(epoch) = request.consumer_epoch {
+            self.epoch.set(Some(self.epoch.get().unwrap_or(0).max(epoch)));
+        }
+        let ids: Vec<Position> = request.message_ids.iter().map(position).collect();
+        let ids = (!ids.is_empty()).then_some(&ids[..]);
+        let mut dispatcher = self.subscription.dispatcher().borrow_mut();
+        let again = dispatcher.redeliver(self.session(), ids, request.consumer_epoch);
+        drop(dispatcher);
+        if again {
+            self.subscription.pump();
+        }
+    }
+
+    /// Notes whether its connection takes messages.
+    pub fn writable(&self, writable: bool) {
+        if self.subscription.dispatcher().borrow_mut().set_writable(self.session(), writable) && writable {
+            self.subscription.pump();
+        }
+    }
+
+    /// Tells the client whether it is the active consumer, if it can be told.
+    pub(crate) fn announce_active(&self, is_active: bool) {
+        if version::supports_active_consumer_change(self.client.protocol_version) {
+            let change = proto::CommandActiveConsumerChange { consumer_id: self.id, is_active: Some(is_active) };
+            self.context.clients.command(self.connection, change.into());
+        }
+    }
+
+    /// Its figures as the rules of dispatch know them.
+    pub fn figures(&self) -> Option<dispatcher::Stats> {
+        self.subscription.dispatcher().borrow().consumer(self.session())
+    }
+
+    /// Detaches it; what it has not acknowledged goes to others.
+    pub fn close(&self) {
+        match &self.subscription {
+            Seat::Persistent(subscription) => subscription.remove(self),
+            Seat::NonPersistent(subscription) => subscription.remove(self),
+        }
+    }
+
+    /// Ends the subscription, for good.
+    ///
+    /// # Errors
+    /// [`Error::SubscriptionInUse`] while others are attached, unless `force` detaches them.
+    pub async fn unsubscribe(&self, force: bool) -> Result<(), Error> {
+        let attached = match &self.subscription {
+            Seat::Persistent(subscription) => subscription.consumer_count(),
+            Seat::NonPersistent(subscription) => subscription.consumer_count(),
+        };
+        if attached > 1 && !force {
+            return Err(Error::SubscriptionInUse);
+        }
+        match &self.subscription {
+            Seat::Persistent(subscription) => subscription.delete().await,
+            Seat::NonPersistent(subscription) => {
+                subscription.delete();
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A message id's place in the log.
+pub(crate) fn position(id: MessageId<'_>) -> Position {
+    Position::new(id.ledger_id.cast_signed(), id.entry_id.cast_signed())
+}

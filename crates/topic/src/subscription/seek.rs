@@ -1,0 +1,95 @@
+//! Moving a subscription to another place.
+
+use std::rc::Rc;
+
+use plerion_subscription::{Layout, Position};
+
+use super::Subscription;
+use crate::{Error, facts};
+
+/// Where a subscription is to go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// At this entry, or at the next one that is there. The sentinels of clients mean the ends.
+    Entry(Position),
+    /// Within the batch at this position, at the messages whose bits are 1.
+    Batch(Position, Vec<i64>),
+    /// At the first entry published at this time, in ms since the epoch, or later.
+    Time(u64),
+}
+
+impl Subscription {
+    /// Detaches every consumer and goes on at `target`; durable when it returns. Nobody may join meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::SubscriptionFenced`] while another seek is under way, or what the log says.
+    pub async fn seek(self: &Rc<Self>, target: Target) -> Result<(), Error> {
+        if self.is_fenced() {
+            return Err(Error::SubscriptionFenced);
+        }
+        self.seeking.set(true);
+        let outcome = self.move_to(target).await;
+        self.seeking.set(false);
+        outcome
+    }
+
+    async fn move_to(self: &Rc<Self>, target: Target) -> Result<(), Error> {
+        self.disconnect_all();
+        let (position, batch) = match target {
+            Target::Entry(position) => (position, None),
+            Target::Batch(position, left) => (position, Some(left)),
+            Target::Time(at) => (self.first_published_at(at).await?, None),
+        };
+        {
+            let batch = batch.as_deref().map(|left| (left, 0));
+            self.cursor.borrow_mut().seek(position, batch, &self.log);
+            self.dispatcher.borrow_mut().rewind();
+        }
+        self.persist().await
+    }
+
+    /// The first entry published at `at` or later, or the end.
+    pub(crate) async fn first_published_at(&self, at: u64) -> Result<Position, Error> {
+        let earlier = self.log.find_by_publish_time(at, facts::publish_time).await?;
+        Ok(match earlier {
+            Some(last) => Position::new(last.ledger, last.entry + 1),
+            None => self.log.first(),
+        })
+    }
+
+    /// Counts as acknowledged what was published before `before`, in ms since the epoch.
+    ///
+    /// # Errors
+    /// What reading the log says.
+    pub(crate) async fn expire(self: &Rc<Self>, before: u64) -> Result<(), Error> {
+        if let Some(last) = self.log.find_by_publish_time(before, facts::publish_time).await? {
+            let backlog = self.backlog();
+            self.skip_up_to(last);
+            self.expired.set(self.expired.get() + backlog.saturating_sub(self.backlog()));
+        }
+        Ok(())
+    }
+
+    /// Counts the next `count` unacknowledged entries as acknowledged.
+    pub fn skip(self: &Rc<Self>, count: u64) {
+        let mut last = None;
+        {
+            let cursor = self.cursor.borrow();
+            let mut from = cursor.mark_delete();
+            for _ in 0..count {
+                let Some(next) = cursor.next_unacked(from, &self.log) else { break };
+                last = Some(next);
+                from = Position::new(next.ledger, next.entry + 1);
+            }
+        }
+        if let Some(last) = last {
+            self.skip_up_to(last);
+        }
+    }
+
+    /// Counts everything as acknowledged.
+    pub fn skip_all(self: &Rc<Self>) {
+        let last = self.log.last();
+        self.skip_up_to(last);
+    }
+}
