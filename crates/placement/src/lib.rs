@@ -4,11 +4,16 @@
 //! a task or writes a log. The same inputs therefore give the same decision, and each decision can be replayed.
 
 pub mod bundle;
+pub mod explain;
+pub mod extensible;
 pub mod filter;
 pub mod load;
+pub mod modular;
 mod names;
+mod selection;
 pub mod service_unit;
 mod settings;
 
 pub use names::{BrokerId, BundleName};
+pub use selection::{Score, ScoreRule, Selection};
 pub use settings::Settings;

@@ -30,5 +30,8 @@ pub use simple_report::LoadReport;
 pub use top_bundles::{TopBundle, TopBundles, TopBundlesFilter};
 pub use usage::{HostUsage, ResourceUsage, Weights};
 
+/// Bytes in a MiB, the unit of throughput settings.
+pub(crate) const MIB: f64 = 1_048_576.0;
+
 #[cfg(test)]
 mod tests;

@@ -82,7 +82,8 @@ fn replay() {
     let file = load("filters");
     let mut tally = Tally::of("filters");
     let mut run = 0;
-    let sections: [(&str, fn(&Value, &mut Tally)); 6] = [
+    type Check = fn(&Value, &mut Tally);
+    let sections: [(&str, Check); 6] = [
         ("version", version),
         ("load_manager_class", load_manager_class),
         ("max_topics", max_topics),

@@ -8,4 +8,6 @@ mod filters;
 mod fixture;
 mod json_texts;
 mod load_maths;
+mod modular_shed;
+mod placement;
 mod service_unit;
