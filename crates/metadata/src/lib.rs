@@ -7,8 +7,10 @@
 //! What the crate promises is the contract of the trait; the conformance suite in `tests/` holds each engine to
 //! it. What it doesn't know is what is stored.
 //!
-//! Engines: [`MemoryStore`] for tests and simulation.
+//! Engines: [`MemoryStore`] for tests and simulation, [`EmbeddedStore`] for one process with a data directory.
 
+mod election;
+mod embedded;
 mod error;
 mod feed;
 mod key;
@@ -21,6 +23,8 @@ mod sessions;
 mod store;
 mod watchers;
 
+pub use election::{Election, Leader, Leadership, current_leader, observe_leader};
+pub use embedded::{EmbeddedOptions, EmbeddedStore, FORMAT_VERSION, OpenError};
 pub use error::{Error, Result};
 pub use memory::MemoryStore;
 pub use notification::{Notification, NotificationKind, SessionEvent, SessionEvents, Watch};

@@ -1,0 +1,204 @@
+//! What the embedded engine promises beyond the contract.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use futures::future::join_all;
+use plerion_metadata::{
+    EmbeddedOptions, EmbeddedStore, Error, Expect, FORMAT_VERSION, MetadataStore, OpenError, PutOptions,
+};
+use tempfile::TempDir;
+
+fn file() -> (TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("metadata");
+    (dir, file)
+}
+
+fn open(file: &Path) -> EmbeddedStore {
+    EmbeddedStore::open(file, &EmbeddedOptions::default()).unwrap()
+}
+
+async fn put(store: &EmbeddedStore, path: &str, options: PutOptions) -> u64 {
+    store.put(path, Bytes::from_static(b"x"), Expect::Any, options).await.unwrap().stat.modified
+}
+
+#[tokio::test]
+async fn rows_and_revisions_survive_a_restart() {
+    let (_dir, file) = file();
+    let store = open(&file);
+    put(&store, "/a", PutOptions::PERSISTENT).await;
+    put(&store, "/a", PutOptions::PERSISTENT).await;
+    put(&store, "/eventual", PutOptions::PERSISTENT.eventual()).await;
+    put(&store, "/session", PutOptions::EPHEMERAL).await;
+    let last = put(&store, "/gone", PutOptions::PERSISTENT).await;
+    store.delete("/gone", Expect::Any).await.unwrap();
+    let before = store.get("/a").await.unwrap();
+    store.close().await;
+
+    let store = open(&file);
+    assert_eq!(store.get("/a").await.unwrap(), before);
+    assert_eq!(store.children("/").await.unwrap(), ["a", "eventual"]);
+    assert!(put(&store, "/b", PutOptions::PERSISTENT).await > last + 1);
+}
+
+#[tokio::test]
+async fn a_row_that_was_ephemeral_once_survives_as_what_it_is_now() {
+    let (_dir, file) = file();
+    let store = open(&file);
+    put(&store, "/a", PutOptions::EPHEMERAL).await;
+    store.delete("/a", Expect::Any).await.unwrap();
+    put(&store, "/a", PutOptions::PERSISTENT).await;
+    store.close().await;
+    assert!(open(&file).exists("/a").await.unwrap());
+}
+
+#[tokio::test]
+async fn a_closed_store_says_so() {
+    let (_dir, file) = file();
+    let store = open(&file);
+    let other = store.open_session();
+    let mut watch = other.watch("/").await.unwrap();
+    store.close().await;
+    assert_eq!(other.get("/a").await, Err(Error::Closed));
+    assert_eq!(other.delete("/a", Expect::Any).await, Err(Error::Closed));
+    assert_eq!(other.watch("/").await.map(drop), Err(Error::Closed));
+    assert_eq!(watch.next().await, None);
+    other.close().await;
+}
+
+#[tokio::test]
+async fn the_last_handle_frees_the_file() {
+    let (_dir, file) = file();
+    let store = open(&file);
+    let other = store.open_session();
+    drop(store);
+    put(&other, "/a", PutOptions::PERSISTENT).await;
+    assert!(matches!(EmbeddedStore::open(&file, &EmbeddedOptions::default()), Err(OpenError::InUse { .. })));
+    drop(other);
+    let store = loop {
+        match EmbeddedStore::open(&file, &EmbeddedOptions::default()) {
+            Ok(store) => break store,
+            Err(error) => assert!(matches!(error, OpenError::InUse { .. }), "{error}"),
+        }
+    };
+    assert!(store.exists("/a").await.unwrap());
+}
+
+#[tokio::test]
+async fn an_eventual_write_is_on_disk_soon() {
+    let (dir, file) = file();
+    let store = open(&file);
+    put(&store, "/a", PutOptions::PERSISTENT.eventual()).await;
+    // A copy of the file is what a crash leaves.
+    let copy = dir.path().join("copy");
+    tokio::time::timeout(Duration::from_secs(10), async {
+        loop {
+            tokio::task::yield_now().await;
+            std::fs::copy(&file, &copy).unwrap();
+            let Ok(crashed) = EmbeddedStore::open(&copy, &EmbeddedOptions::default()) else { continue };
+            let found = crashed.exists("/a").await.unwrap();
+            crashed.close().await;
+            if found {
+                break;
+            }
+        }
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn a_synced_write_carries_earlier_eventual_ones() {
+    let (dir, file) = file();
+    let store = open(&file);
+    for round in 0..20 {
+        put(&store, &format!("/eventual/{round}"), PutOptions::PERSISTENT.eventual()).await;
+        put(&store, "/synced", PutOptions::PERSISTENT).await;
+        let copy = dir.path().join("copy");
+        std::fs::copy(&file, &copy).unwrap();
+        let crashed = open(&copy);
+        assert_eq!(crashed.children("/eventual").await.unwrap().len(), round + 1);
+        crashed.close().await;
+    }
+}
+
+/// Whether opening the database means to walk all of it first.
+fn needs_repair(file: &Path) -> bool {
+    let repaired = Rc::new(Cell::new(false));
+    let seen = Rc::clone(&repaired);
+    let opened = redb::Builder::new().set_repair_callback(move |_| seen.set(true)).open(file);
+    repaired.get() || opened.is_err()
+}
+
+#[tokio::test]
+async fn a_crash_of_an_idle_store_needs_no_repair() {
+    let (dir, file) = file();
+    let store = open(&file);
+    put(&store, "/a", PutOptions::PERSISTENT).await;
+    let copy = dir.path().join("copy");
+    tokio::time::timeout(Duration::from_secs(20), async {
+        loop {
+            std::fs::copy(&file, &copy).unwrap();
+            if !needs_repair(&copy) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await
+    .unwrap();
+    assert!(open(&copy).exists("/a").await.unwrap());
+}
+
+#[tokio::test]
+async fn writes_are_grouped_and_reads_do_not_wait() {
+    let (_dir, file) = file();
+    let store = open(&file);
+    let writes = join_all((0..500).map(|at| {
+        let path = format!("/g/{}", at % 50);
+        let store = &store;
+        async move { put(store, &path, PutOptions::PERSISTENT).await }
+    }));
+    let reads = async {
+        for _ in 0..500 {
+            store.get("/g/0").await.unwrap();
+        }
+    };
+    let (revisions, ()) = tokio::join!(writes, reads);
+    assert!(revisions.windows(2).all(|pair| pair[0] < pair[1]));
+    let rows = store.scan("/g", None, 100).await.unwrap();
+    assert!(rows.len() == 50 && rows.iter().all(|(_, row)| row.stat.version == 9));
+}
+
+#[test]
+fn a_newer_format_is_refused_and_left_alone() {
+    const META: redb::TableDefinition<'_, &str, u64> = redb::TableDefinition::new("meta");
+    let (_dir, file) = file();
+    let newer = FORMAT_VERSION + 1;
+    let database = redb::Database::create(&file).unwrap();
+    let transaction = database.begin_write().unwrap();
+    transaction.open_table(META).unwrap().insert("format", newer).unwrap();
+    transaction.commit().unwrap();
+    drop(database);
+    for _ in 0..2 {
+        let error = EmbeddedStore::open(&file, &EmbeddedOptions::default()).err().unwrap();
+        assert!(
+            matches!(error, OpenError::UnsupportedFormat { found, supported } if (found, supported) == (newer, FORMAT_VERSION)),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn garbage_is_an_error() {
+    let (dir, file) = file();
+    std::fs::write(&file, vec![0x5a; 10_000]).unwrap();
+    let options = EmbeddedOptions::default();
+    assert!(matches!(EmbeddedStore::open(&file, &options), Err(OpenError::Database(_))));
+    assert!(matches!(EmbeddedStore::open(&dir.path().join("no/such"), &options), Err(OpenError::File { .. })));
+}

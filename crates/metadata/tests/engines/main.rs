@@ -1,0 +1,46 @@
+//! The contract of `MetadataStore`, checked on every engine, and what the embedded engine promises beyond it.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail by panicking")]
+
+mod cluster;
+mod crash;
+mod elections;
+mod embedded;
+mod listing;
+mod model;
+mod sessions;
+mod watching;
+mod writes;
+
+/// Runs each case on each engine.
+macro_rules! conformance {
+    ($($module:ident :: { $($case:ident),* $(,)? })*) => {
+        mod memory {
+            $($(#[tokio::test] async fn $case() { crate::$module::$case(&crate::cluster::Cluster::memory()).await; })*)*
+        }
+        mod on_disk {
+            $($(#[tokio::test] async fn $case() { crate::$module::$case(&crate::cluster::Cluster::embedded()).await; })*)*
+        }
+    };
+}
+
+conformance! {
+    writes::{
+        versions_count_changes, a_write_happens_only_as_expected, revisions_never_repeat, deletes_follow_their_rules,
+        sequential_paths_sort_by_creation, bad_input_is_refused, one_of_many_writers_wins, counters_lose_nothing,
+        eventual_writes_are_seen_at_once, reads_by_another_handle_see_every_acknowledged_write,
+    }
+    listing::{children_are_one_level, pages_have_no_gaps, trees_are_deleted, a_row_needs_no_parent}
+    watching::{
+        a_watch_tells_of_every_change_in_order, a_watch_is_bounded_by_segments, a_seen_change_is_readable,
+        a_slow_watcher_is_told_to_read_again, concurrent_changes_are_all_told,
+    }
+    sessions::{
+        ephemeral_rows_end_with_their_handle, ephemeral_rows_end_with_an_expired_session,
+        a_row_keeps_its_kind, rows_know_their_session,
+    }
+    elections::{
+        the_first_candidate_leads, leadership_passes_on, a_lost_session_ends_leadership, observers_see_each_leader,
+        a_dropped_campaign_is_taken_up, bug_pulsar_24478_no_leader_acts_on_a_lost_session,
+    }
+}
