@@ -88,6 +88,7 @@ impl TestMetadata {
         shared.write(path, Bytes::from(value), Durability::Synced);
     }
 
+    /// A write takes effect between two polls, so that its caller can go away before and after.
     async fn write<T: Send>(
         &self,
         path: &str,
@@ -95,6 +96,12 @@ impl TestMetadata {
         act: impl FnOnce(&mut Shared) -> Result<T> + Send,
     ) -> Result<T> {
         tokio::task::yield_now().await;
+        let outcome = self.write_now(path, expect, act);
+        tokio::task::yield_now().await;
+        outcome
+    }
+
+    fn write_now<T>(&self, path: &str, expect: Expect, act: impl FnOnce(&mut Shared) -> Result<T>) -> Result<T> {
         let mut shared = self.shared.lock().unwrap();
         if shared.life != self.life {
             return Err(Error::Closed);

@@ -66,10 +66,7 @@ impl Topic {
             let restored = Cursor::restore(&cursor.snapshot).unwrap();
             events.cursors.borrow_mut().insert(cursor.name, restored);
         }
-        log.attach(
-            Rc::downgrade(&events) as Weak<dyn LogSink>,
-            Rc::downgrade(&events) as Weak<dyn SnapshotSource>,
-        );
+        log.attach(Rc::downgrade(&events) as Weak<dyn LogSink>, Rc::downgrade(&events) as Weak<dyn SnapshotSource>);
         Ok(Self { log, created, dedup, events })
     }
 
