@@ -12,6 +12,8 @@ use std::rc::Rc;
 use bytes::Bytes;
 use futures::future::LocalBoxFuture;
 
+pub mod disk;
+pub mod embedded;
 mod error;
 pub mod memory;
 

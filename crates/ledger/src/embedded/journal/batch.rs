@@ -1,0 +1,97 @@
+//! A batch while it is put together, and how it is taken back.
+
+use std::sync::Arc;
+
+use super::{Command, Open, State};
+use crate::embedded::id_hash::IdMap;
+use crate::embedded::inbox::{Completion, Outbox};
+use crate::embedded::index::MemoryIndex;
+use crate::embedded::record;
+use crate::{Closed, Epoch, Error};
+
+/// What goes to disk with one write.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub(super) parts: Vec<bytes::Bytes>,
+    /// Where the next record goes in the segment.
+    pub(super) at: u64,
+    pub(super) records: u32,
+    pub(super) sum: u64,
+    /// How many entries it holds.
+    pub(super) entries: u64,
+    /// What is told once it is durable.
+    pub(super) outbox: Outbox,
+    /// How to take it back if it is not.
+    pub(super) undo: Vec<Undo>,
+    /// Ledgers whose writers failed for want of room.
+    pub(super) failed: Vec<u64>,
+    /// Ledgers that are deleted once it is durable.
+    pub(super) deletes: Vec<u64>,
+    /// Ledgers that may have no further need of the journal.
+    pub(super) over: Vec<u64>,
+}
+
+/// How to take back one thing that was admitted.
+pub(super) enum Undo {
+    Entry { ledger: u64, size: u32 },
+    Create { ledger: u64 },
+    Seal { ledger: u64, row: (Epoch, Option<Closed>), open: Option<(Epoch, State)> },
+    Delete { ledger: u64, open: Option<State> },
+}
+
+impl Undo {
+    /// Takes it back. Returns the ledger if that leaves it failed and not sealed.
+    pub(super) fn apply(self, index: &mut MemoryIndex, open: &mut IdMap<Open>) -> Option<u64> {
+        match self {
+            Self::Entry { ledger, size } => {
+                index.retract(ledger);
+                if let Some(open) = open.get_mut(&ledger) {
+                    open.next -= 1;
+                    open.length -= u64::from(size) - record::HEADER as u64;
+                }
+                None
+            }
+            Self::Create { ledger } => {
+                open.remove(&ledger);
+                index.row(ledger).created = false;
+                index.forget_empty(ledger);
+                None
+            }
+            Self::Seal { ledger, row, open: before } => {
+                let current = index.row(ledger);
+                (current.epoch, current.sealed) = row;
+                index.forget_empty(ledger);
+                let (epoch, state) = before?;
+                let failed = matches!(state, State::Failed(_)).then_some(ledger);
+                if let Some(open) = open.get_mut(&ledger) {
+                    (open.epoch, open.state) = (epoch, state);
+                }
+                failed
+            }
+            Self::Delete { ledger, open: before } => {
+                index.deletes.pop();
+                let state = before?;
+                let failed = matches!(state, State::Failed(_)).then_some(ledger);
+                if let Some(open) = open.get_mut(&ledger) {
+                    open.state = state;
+                }
+                failed
+            }
+        }
+    }
+}
+
+impl Command {
+    /// Tells whoever gave the command that it came to nothing.
+    pub(super) fn fail(&self, journal: usize, cause: &Arc<str>, refused: bool, outbox: &mut Outbox) {
+        match self {
+            Self::Append(block) => outbox.add(&block.inbox, Completion::Resolved { journal }),
+            Self::Create { reply, .. } | Self::Seal { reply, .. } | Self::Delete { reply, .. } => {
+                let cause = Arc::clone(cause);
+                let error = if refused { Error::Unavailable(cause) } else { Error::Io(cause) };
+                outbox.add(&reply.inbox, Completion::Answer { token: reply.token, answer: Err(error) });
+            }
+            Self::Release { .. } | Self::Retry => {}
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The thread of a journal: one write and one sync for everything that is queued.
+
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+
+use super::admit::Admission;
+use super::batch::{Batch, Undo};
+use super::room::Room;
+use super::{Command, Journal, Open, State};
+use crate::disk::is_refusal;
+use crate::embedded::batch;
+use crate::embedded::engine::{Engine, cause};
+use crate::embedded::inbox::Completion;
+use crate::embedded::index::MemoryIndex;
+use crate::embedded::layout;
+use crate::embedded::record::Control;
+use crate::embedded::segment::{Index, Segment};
+use crate::{AppendError, LedgerId};
+
+/// What a journal's thread owns.
+pub(crate) struct Committer {
+    pub(super) engine: Arc<Engine>,
+    pub(super) number: usize,
+    pub(super) active: Option<Active>,
+    /// The segment before, and where its synced part ends.
+    pub(super) previous: (u64, u64),
+    /// Whether it has written a segment since the start.
+    pub(super) started: bool,
+    /// Ledgers whose writers failed and that are not sealed yet.
+    failed: Vec<u64>,
+}
+
+/// The segment that is written.
+pub(super) struct Active {
+    pub(super) segment: Arc<Segment>,
+    pub(super) header: layout::Header,
+    pub(super) end: u64,
+    pub(super) length: u64,
+    pub(super) batches: u64,
+    /// Whether the next segment was asked for.
+    pub(super) asked: bool,
+}
+
+/// The last page a write touches is filled up with zeros: the kernel then need not read it first.
+const PAGE: u64 = 4096;
+const ZEROS: [u8; PAGE as usize] = [0; PAGE as usize];
+
+impl Committer {
+    pub(crate) fn new(engine: Arc<Engine>, number: usize) -> Self {
+        Self { engine, number, active: None, previous: (0, 0), started: false, failed: Vec::new() }
+    }
+
+    pub(super) fn journal(&self) -> &Journal {
+        &self.engine.journals[self.number]
+    }
+
+    /// Works until the journal is stopped and its queue is empty.
+    pub(crate) fn run(mut self) {
+        let mut commands = Vec::new();
+        let bytes = self.engine.config.batch_bytes;
+        while self.engine.journals[self.number].take(&mut commands, bytes) {
+            self.commit(&commands);
+            commands.clear();
+        }
+        self.finish_active();
+    }
+
+    fn commit(&mut self, commands: &[Command]) {
+        if commands.iter().any(|command| matches!(command, Command::Retry)) {
+            self.retry();
+        }
+        let seals = self.failed.len() * Control::MAX;
+        let bytes = batch::HEADER + seals + commands.iter().map(Command::size).sum::<usize>();
+        let room = self.make_room(bytes as u64);
+        let batch = self.admit(commands, room);
+        if batch.parts.is_empty() {
+            return self.settle(batch);
+        }
+        match self.write(&batch) {
+            Ok(()) => self.settle(batch),
+            Err(error) => self.fail(commands, batch, &error),
+        }
+    }
+
+    fn admit(&mut self, commands: &[Command], room: Room) -> Batch {
+        let journal = &self.engine.journals[self.number];
+        let mut nowhere = Index::Memory(MemoryIndex::default());
+        let mut guard = self.active.as_ref().map(|active| active.segment.index.write());
+        let Index::Memory(index) = guard.as_deref_mut().unwrap_or(&mut nowhere) else {
+            unreachable!("the index of a segment stays in memory while it is written")
+        };
+        let start = self.active.as_ref().map_or(0, |active| active.end);
+        let takes_entries = room == Room::Any;
+        let mut admission = Admission {
+            open: journal.open.lock(),
+            index,
+            room,
+            seed: self.engine.seed,
+            version: self.engine.segments.version(),
+            batch: Batch { at: start + batch::HEADER as u64, ..Batch::default() },
+            journal: self.number,
+        };
+        if takes_entries {
+            admission.seal_failed(&std::mem::take(&mut self.failed));
+        }
+        for command in commands {
+            admission.admit(command);
+        }
+        let mut batch = admission.batch;
+        self.failed.append(&mut batch.failed);
+        batch
+    }
+
+    /// Writes and syncs a batch.
+    fn write(&mut self, batch: &Batch) -> io::Result<()> {
+        let active = self.active.as_mut().expect("a batch with records was given room");
+        let started = self.engine.clock.monotonic();
+        let first = (active.batches == 0).then(|| active.header.encode());
+        let start = if first.is_some() { 0 } else { active.end };
+        let header = batch::Header {
+            length: (batch.at - active.end) as u32 - batch::HEADER as u32,
+            records: batch.records,
+            tag: active.header.tag(),
+            sequence: active.batches,
+            sum: batch.sum,
+        }
+        .encode();
+        let filled = batch.at.next_multiple_of(PAGE).min(active.length).max(batch.at);
+        let mut parts = Vec::with_capacity(batch.parts.len() + 3);
+        parts.extend(first.iter().map(|first| IoSlice::new(first)));
+        parts.push(IoSlice::new(&header));
+        parts.extend(batch.parts.iter().map(|part| IoSlice::new(part)));
+        parts.push(IoSlice::new(&ZEROS[..(filled - batch.at) as usize]));
+        active.segment.file.write_at(&parts, start)?;
+        active.segment.file.sync()?;
+
+        let metrics = &self.engine.metrics;
+        metrics.sync_latency.record_time(self.engine.clock.monotonic().saturating_sub(started));
+        metrics.batch_entries.record(batch.entries);
+        metrics.appends.add(batch.entries);
+        metrics.bytes.add(batch.at - active.end);
+        active.end = batch.at;
+        active.segment.synced(active.end);
+        active.batches += 1;
+        if !active.asked && active.end > active.length / 4 {
+            active.asked = true;
+            self.engine.preparation.raise();
+        }
+        Ok(())
+    }
+
+    /// Tells everyone that a batch is durable.
+    fn settle(&mut self, mut batch: Batch) {
+        if !batch.over.is_empty() {
+            let mut open = self.journal().open.lock();
+            for ledger in &batch.over {
+                if open.get(ledger).is_some_and(Open::is_over) {
+                    open.remove(ledger);
+                }
+            }
+        }
+        if !batch.deletes.is_empty() {
+            batch.deletes.iter().for_each(|&ledger| self.engine.deleted.insert(ledger));
+            // Whoever is refused waits for the space.
+            if self.journal().refusal().is_some() {
+                self.engine.upkeep.raise();
+            }
+        }
+        batch.outbox.send();
+    }
+
+    /// Takes a batch back that could not be made durable, and fails the writers concerned: those with entries in it
+    /// when nothing was written for want of room, all when the outcome is open. Never writes to the segment again.
+    fn fail(&mut self, commands: &[Command], mut batch: Batch, error: &io::Error) {
+        tracing::error!(journal = self.number, %error, "a batch could not be made durable");
+        self.engine.metrics.failed_batches.add(1);
+        let cause = cause(error);
+        let refused = is_refusal(error);
+        let mut concerned = self.take_back(&mut batch);
+        let engine = Arc::clone(&self.engine);
+        let journal = &engine.journals[self.number];
+        let mut open = journal.open.lock();
+        if !refused {
+            concerned = open.keys().copied().collect();
+        }
+        batch.outbox.keep_refusals();
+        for ledger in concerned {
+            let Some(open) = open.get_mut(&ledger).filter(|open| matches!(open.state, State::Open)) else { continue };
+            let error = if refused {
+                AppendError::Unavailable(Arc::clone(&cause))
+            } else {
+                AppendError::Indeterminate { ledger: LedgerId(ledger), cause: Arc::clone(&cause) }
+            };
+            open.state = State::Failed(error.clone());
+            self.failed.push(ledger);
+            if let Some(writer) = &open.writer {
+                batch.outbox.add(writer, Completion::Failed { ledger: LedgerId(ledger), error });
+            }
+        }
+        drop(open);
+        for command in commands {
+            command.fail(self.number, &cause, refused, &mut batch.outbox);
+        }
+        self.finish_active();
+        batch.outbox.send();
+    }
+
+    /// Undoes what was admitted, last first. Returns the ledgers that had entries in the batch.
+    fn take_back(&mut self, batch: &mut Batch) -> Vec<u64> {
+        let active = self.active.as_ref().expect("a batch with records was given room");
+        let mut index = active.segment.index.write();
+        let Index::Memory(index) = &mut *index else { return Vec::new() };
+        let mut open = self.engine.journals[self.number].open.lock();
+        let mut concerned = Vec::new();
+        for undo in batch.undo.drain(..).rev() {
+            if let Undo::Entry { ledger, .. } = undo
+                && concerned.last() != Some(&ledger)
+            {
+                concerned.push(ledger);
+            }
+            if let Some(failed) = undo.apply(index, &mut open) {
+                self.failed.push(failed);
+            }
+        }
+        concerned
+    }
+}

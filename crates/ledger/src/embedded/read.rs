@@ -1,0 +1,156 @@
+//! Reading entries from segments.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::engine::{Engine, cause};
+use super::index::Place;
+use super::layout::segment_name;
+use super::located::{Extent, Located};
+use super::record::{HEADER, Header};
+use super::segment::Segment;
+use crate::{Entry, LedgerId, ReadError};
+
+/// The most one call to the disk reads.
+const STRETCH: usize = 1 << 20;
+
+/// Entries that are not further apart than this are read together, with what lies between.
+const GAP: usize = 32 << 10;
+
+/// The most entries one call returns.
+const MOST: usize = 4096;
+
+/// How far behind a dense read the kernel is asked to read ahead.
+const AHEAD: u64 = 4 << 20;
+
+impl Engine {
+    /// Reads entries `first..=last` of `ledger`, at least one, stopping after `max_bytes`, at damage, at the end of a
+    /// segment or when enough for one call was read.
+    pub(crate) fn read(
+        &self,
+        ledger: LedgerId,
+        first: u64,
+        last: u64,
+        max_bytes: usize,
+    ) -> Result<Vec<Entry>, ReadError> {
+        let failed = |error: io::Error| ReadError::Io { ledger, cause: cause(&error) };
+        let located = self.locate_cached(ledger.0, first).map_err(failed)?.ok_or(ReadError::NoLedger(ledger))?;
+        if first >= located.end() {
+            return Err(ReadError::NoEntry { ledger, entry: first });
+        }
+        let extent = located.extent(first).ok_or_else(|| lost(ledger, first, &located))?;
+        let last = last.min(located.end() - 1).min(extent.end - 1);
+        let places = self.plan(ledger, first, last, max_bytes, extent).map_err(failed)?;
+        if places.is_empty() {
+            return Err(lost(ledger, first, &located));
+        }
+        let mut entries = Vec::with_capacity(places.len());
+        let mut rest = &places[..];
+        while !rest.is_empty() {
+            let count = stretch(rest);
+            let (now, later) = rest.split_at(count);
+            match self.read_stretch(ledger, first + entries.len() as u64, now, &extent.segment, &mut entries) {
+                Ok(()) => rest = later,
+                Err(_) if !entries.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        self.metrics.cold_entries.add(entries.len() as u64);
+        Ok(entries)
+    }
+
+    /// The places of the entries to read. Empty when the first one is lost.
+    fn plan(
+        &self,
+        ledger: LedgerId,
+        first: u64,
+        last: u64,
+        max_bytes: usize,
+        extent: &Extent,
+    ) -> io::Result<Vec<Place>> {
+        let count = usize::try_from(last - first).unwrap_or(MOST).saturating_add(1).min(MOST);
+        let mut places = self.checked(&extent.segment, |segment| {
+            let mut found = Vec::new();
+            segment.places(ledger.0, first, count, &mut found)?;
+            Ok(found)
+        })?;
+        let mut bytes = 0usize;
+        let fitting = places.iter().take_while(|place| {
+            let length = (place.size as usize).saturating_sub(HEADER);
+            bytes = bytes.saturating_add(length);
+            bytes <= max_bytes && !place.is_lost()
+        });
+        let fitting = fitting.count();
+        // The first entry is read however long it is.
+        let least = usize::from(places.first().is_some_and(|place| !place.is_lost()));
+        places.truncate(fitting.max(least));
+        Ok(places)
+    }
+
+    /// Reads entries that lie together.
+    fn read_stretch(
+        &self,
+        ledger: LedgerId,
+        first: u64,
+        places: &[Place],
+        segment: &Segment,
+        entries: &mut Vec<Entry>,
+    ) -> Result<(), ReadError> {
+        let (start, end) = (u64::from(places[0].offset), end(places[places.len() - 1]));
+        let mut bytes = vec![0; (end - start) as usize];
+        let read =
+            segment.file.read_at(&mut bytes, start).map_err(|error| ReadError::Io { ledger, cause: cause(&error) })?;
+        self.metrics.cold_bytes.add(read as u64);
+        bytes.truncate(read);
+        let used: usize = places.iter().map(|place| place.size as usize).sum();
+        let dense = used * 2 >= bytes.len();
+        if dense {
+            segment.file.will_read(end, AHEAD);
+        }
+        let bytes = Bytes::from(bytes);
+        for (id, place) in (first..).zip(places) {
+            let from = (u64::from(place.offset) - start) as usize;
+            let body = from + HEADER..from + place.size as usize;
+            let sound = bytes.get(from..from + place.size as usize).is_some_and(|record| {
+                Header::decode(record, segment.seed).is_some_and(|header| {
+                    header.ledger == ledger.0 && header.entry == id && header.verifies(&record[HEADER..])
+                })
+            });
+            if !sound {
+                let offset = u64::from(place.offset);
+                self.report_damage(segment.number, offset, u64::from(place.size), "checksum does not match");
+                let place = Arc::from(format!("{} at {offset}", segment_name(segment.number)));
+                return Err(ReadError::Corrupt { ledger, entry: id, place });
+            }
+            // An entry must not keep much more memory than it is long.
+            let bytes = if dense { bytes.slice(body) } else { Bytes::copy_from_slice(&bytes[body]) };
+            entries.push(Entry { id, bytes });
+        }
+        Ok(())
+    }
+}
+
+/// How many of `places` are read with one call: at least one.
+pub(super) fn stretch(places: &[Place]) -> usize {
+    let start = u64::from(places[0].offset);
+    let together = places.windows(2).take_while(|pair| {
+        let (before, next) = (end(pair[0]), u64::from(pair[1].offset));
+        next >= before && next - before <= GAP as u64 && end(pair[1]) - start <= STRETCH as u64
+    });
+    together.count() + 1
+}
+
+/// Where the record at `place` ends.
+pub(super) fn end(place: Place) -> u64 {
+    u64::from(place.offset) + u64::from(place.size)
+}
+
+/// The error for an entry that was there and cannot be found.
+fn lost(ledger: LedgerId, entry: u64, located: &Located) -> ReadError {
+    let before = located.extents.iter().rev().find(|extent| extent.first <= entry).or_else(|| located.extents.first());
+    let place =
+        before.map_or_else(|| Arc::from("a lost segment"), |extent| Arc::from(segment_name(extent.segment.number)));
+    ReadError::Corrupt { ledger, entry, place }
+}
