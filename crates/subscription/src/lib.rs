@@ -15,6 +15,8 @@ mod position;
 pub mod producers;
 pub mod selector;
 pub mod sticky;
+#[cfg(test)]
+mod test_log;
 
 pub use cursor::Cursor;
 pub use dispatcher::Dispatcher;

@@ -170,7 +170,7 @@ impl Cursor {
     pub fn seek(&mut self, target: Position, batch: Option<(&[i64], u32)>, layout: &dyn Layout) {
         let target = target.max(layout.first());
         let mark_delete = match layout.ceiling(target) {
-            Some(_) => layout.floor(target.before()).unwrap_or(target.before()),
+            Some(_) => layout.floor(target.before()).unwrap_or_else(|| target.before()),
             None => layout.last(),
         };
         *self = Self::new(mark_delete);

@@ -17,7 +17,8 @@ impl Dispatcher {
         let mut holders = HashMap::new();
         let mut expected = Draining::default();
         for (position, held) in shared.pending.iter() {
-            let (entries, messages) = counts.get_mut(&held.slot).ok_or(format!("{position} is held by nobody"))?;
+            let (entries, messages) =
+                counts.get_mut(&held.slot).ok_or_else(|| format!("{position} is held by nobody"))?;
             *entries += 1;
             *messages += u64::from(held.messages);
             if shared.replay.get(position).is_some() {

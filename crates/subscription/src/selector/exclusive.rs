@@ -50,25 +50,22 @@ impl Exclusive {
     }
 }
 
-/// The ranges as hashes, if each is one and no two overlap.
+/// The ranges as hashes, as declared, if each is one and no two overlap.
 fn validate(ranges: &[(i32, i32)]) -> Result<Vec<(u32, u32)>, AssignError> {
     if ranges.is_empty() {
         return Err(AssignError::NoRanges);
     }
     let hash = |bound: i32| u16::try_from(bound).ok().map(u32::from);
-    let mut valid = Vec::with_capacity(ranges.len());
-    for (index, &(start, end)) in ranges.iter().enumerate() {
-        if start > end {
-            return Err(AssignError::Reversed(start, end));
-        }
-        let (Some(low), Some(high)) = (hash(start), hash(end)) else {
-            return Err(AssignError::OutOfBounds(start, end));
-        };
-        valid.push((low, high));
-        let overlaps = |&&(other, last): &&(i32, i32)| other <= end && start <= last;
-        if let Some(&other) = ranges[index + 1..].iter().find(overlaps) {
-            return Err(AssignError::OwnConflict((start, end), other));
-        }
+    let valid = |&(start, end): &(i32, i32)| match (hash(start), hash(end)) {
+        _ if start > end => Err(AssignError::Reversed(start, end)),
+        (Some(low), Some(high)) => Ok((low, high)),
+        _ => Err(AssignError::OutOfBounds(start, end)),
+    };
+    let hashes = ranges.iter().map(valid).collect::<Result<Vec<_>, _>>()?;
+    let mut sorted = hashes.clone();
+    sorted.sort_by_key(|(start, _)| *start);
+    match sorted.array_windows().find(|[lower, upper]| upper.0 <= lower.1) {
+        Some(&[lower, upper]) => Err(AssignError::OwnConflict(lower, upper)),
+        None => Ok(hashes),
     }
-    Ok(valid)
 }

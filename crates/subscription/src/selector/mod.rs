@@ -4,8 +4,6 @@ mod draining;
 mod exclusive;
 mod ring;
 mod split;
-#[cfg(test)]
-mod tests;
 
 pub use draining::{AlreadyDraining, Draining, DrainingHash};
 pub use exclusive::Exclusive;
@@ -43,7 +41,7 @@ pub enum AssignError {
     OutOfBounds(i32, i32),
     /// Two declared ranges overlap.
     #[error("Consumer's own ranges conflict: [{},{}] overlaps with [{},{}]", .0.0, .0.1, .1.0, .1.1)]
-    OwnConflict((i32, i32), (i32, i32)),
+    OwnConflict((u32, u32), (u32, u32)),
     /// A declared range overlaps with one of another consumer, which may be gone without our knowing.
     #[error("Range conflict with consumer {0}")]
     Conflict(Owner),

@@ -1,0 +1,59 @@
+//! Chunks of one message stay together.
+
+use super::super::*;
+use super::world::{World, at, entries, of};
+
+fn append_chunk(world: &mut World, message: u64, id: u32, count: u32) -> Position {
+    world.append(|facts| facts.chunk = Some(Chunk { message, id, count }))
+}
+
+#[test]
+fn chunks_of_a_message_go_to_one_consumer() {
+    let mut world = World::with(Kind::Shared, 0, 3);
+    (1..=3).for_each(|number| world.flow(number, 100));
+    for id in 0..4 {
+        for message in [7, 8] {
+            append_chunk(&mut world, message, id, 4);
+            world.pump();
+        }
+        world.log.append();
+        world.pump();
+    }
+    let holders =
+        |start: i64| -> Vec<_> { (0..4).map(|id| world.dispatcher.holder(at(start + id * 3)).unwrap()).collect() };
+    assert!(holders(0).windows(2).all(|pair| pair[0] == pair[1]), "{:?}", holders(0));
+    assert!(holders(1).windows(2).all(|pair| pair[0] == pair[1]), "{:?}", holders(1));
+    assert_ne!(holders(0)[0], holders(1)[0]);
+}
+
+#[test]
+fn later_chunks_wait_for_their_consumer_others_go_on() {
+    let mut world = World::with(Kind::Shared, 0, 2);
+    world.flow(1, 1);
+    append_chunk(&mut world, 7, 0, 3);
+    assert_eq!(of(&world.pump(), 1), [0]);
+    world.flow(2, 100);
+    append_chunk(&mut world, 7, 1, 3);
+    append_chunk(&mut world, 7, 2, 3);
+    world.log.append();
+    assert_eq!(world.pump(), [(at(3), 2, 0)]);
+    world.flow(1, 1);
+    assert_eq!(of(&world.pump(), 1), [1]);
+    world.leave(1);
+    assert_eq!(of(&world.pump(), 2), [0, 1, 2]);
+}
+
+#[test]
+fn a_chunked_message_is_redelivered_in_order_to_one_consumer() {
+    let mut world = World::with(Kind::Shared, 0, 2);
+    (0..30).for_each(|id| _ = append_chunk(&mut world, 7, id, 30));
+    world.flow(1, 30);
+    world.pump();
+    world.flow(1, 100);
+    world.flow(2, 100);
+    let all: Vec<_> = (0..30).map(at).collect();
+    world.redeliver(1, &all);
+    let got = world.pump();
+    assert_eq!(entries(&got), (0..30).collect::<Vec<_>>());
+    assert!(got.iter().all(|(_, taker, count)| (*taker, *count) == (got[0].1, 1)));
+}

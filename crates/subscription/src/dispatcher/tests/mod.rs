@@ -1,0 +1,9 @@
+mod chunked;
+mod delays;
+mod failover;
+mod joining;
+mod key_shared;
+mod random;
+mod reads;
+mod shared;
+mod world;
