@@ -1,1 +1,3 @@
 //! Plerion's resources.
+pub mod names;
+pub mod topic_list;
