@@ -28,6 +28,7 @@ mod spans;
 mod trim;
 
 pub use cursors::RecoveredCursor;
+pub(crate) use end::to_the_end;
 pub use facts::LogStats;
 pub use open::{OpenMode, Opened};
 pub use read::{LogEntry, ReadStatus, Reading};

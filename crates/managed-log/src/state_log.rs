@@ -16,6 +16,7 @@ use bytes::BytesMut;
 use plerion_ledger::{Epoch, LedgerId};
 use tokio::sync::{Mutex, Notify};
 
+use crate::log::to_the_end;
 use crate::row::{BundleRow, Cas};
 use crate::tail::Tail;
 use crate::topic_state::Change;
@@ -126,7 +127,8 @@ impl StateLog {
     /// # Errors
     /// Whatever kept a topic's state from its row; the ledgers stay, and the bundle's next owner finds all of it.
     pub async fn close(&self) -> Result<(), Error> {
-        self.inner.close().await
+        let inner = Rc::clone(&self.inner);
+        to_the_end(async move { inner.close().await }).await
     }
 
     /// Figures of the log.

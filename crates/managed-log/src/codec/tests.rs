@@ -3,6 +3,8 @@ use proptest::prelude::*;
 use super::*;
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
     #[test]
     fn what_is_put_is_taken(int: u64, block: Vec<u8>, ledger: i64, entry: i64, map: BTreeMap<String, String>, flag: Option<u64>) {
         let position = Position::new(ledger, entry);

@@ -1,16 +1,19 @@
 //! Opening a log.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use plerion_ledger::{Closed, Epoch};
 use plerion_metadata::Durability;
 
 use super::cursors::Cursor;
 use super::spans::Spans;
 use super::{Gate, Inner, ManagedLog, RecoveredCursor};
 use crate::row::{Cas, LedgerInfo, TopicRow};
-use crate::{Error, StateLog, topic_state};
+use crate::state_log::Membership;
+use crate::{Context, Error, StateLog, topic_state};
 
 /// What to do about a topic that is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,18 +42,7 @@ pub(super) async fn open(state_log: &StateLog, path: &str, mode: OpenMode) -> Re
     let (context, owner) = (state_log.context().clone(), state_log.owner());
     let path: Arc<str> = Arc::from(path);
     let (membership, changes) = state_log.join(&path).await?;
-    let loaded = Cas::<TopicRow>::load(&context.metadata, &path).await?;
-    let created = loaded.is_none();
-    let row = match (loaded, mode) {
-        (Some(row), _) => row,
-        (None, OpenMode::MustExist) => return Err(Error::NoLog { path }),
-        (None, OpenMode::Create | OpenMode::CreateDurably) => {
-            // Changes of an earlier topic of that name are older than this one's.
-            let row = TopicRow::new(owner, membership.next_sequence());
-            let durability = if mode == OpenMode::Create { Durability::Eventual } else { Durability::Synced };
-            Cas::create(&context.metadata, &path, row, durability).await?
-        }
-    };
+    let (row, created) = load_or_create(&context, &path, mode, &membership, owner).await?;
     if row.get().had_synced_write() {
         row.assume_durable();
     }
@@ -63,7 +55,7 @@ pub(super) async fn open(state_log: &StateLog, path: &str, mode: OpenMode) -> Re
     let mut spans = Spans::new(row.get().trimmed);
     row.get().ledgers.iter().for_each(|ledger| spans.push(ledger.id.0.cast_signed(), ledger.entries));
     let mut cursors = Vec::new();
-    let mut held = std::collections::BTreeMap::new();
+    let mut held = BTreeMap::new();
     for (name, state) in state.cursors {
         cursors.push(RecoveredCursor {
             name: name.to_string(),
@@ -100,13 +92,35 @@ pub(super) async fn open(state_log: &StateLog, path: &str, mode: OpenMode) -> Re
     Ok(Opened { log: ManagedLog { inner }, created, cursors, dedup: state.dedup })
 }
 
-/// Shuts earlier owners out: of the row by a new owner's write, of the ledger they left open by recovering it.
-async fn fence(
-    context: &crate::Context,
+async fn load_or_create(
+    context: &Context,
     path: &Arc<str>,
-    row: &Cas<TopicRow>,
-    owner: plerion_ledger::Epoch,
-) -> Result<(), Error> {
+    mode: OpenMode,
+    membership: &Membership,
+    owner: Epoch,
+) -> Result<(Cas<TopicRow>, bool), Error> {
+    loop {
+        if let Some(row) = Cas::load(&context.metadata, path).await? {
+            return Ok((row, false));
+        }
+        let durability = match mode {
+            OpenMode::Create => Durability::Eventual,
+            OpenMode::CreateDurably => Durability::Synced,
+            OpenMode::MustExist => return Err(Error::NoLog { path: Arc::clone(path) }),
+        };
+        // Changes of an earlier topic of that name are older than this one's.
+        let row = TopicRow::new(owner, membership.next_sequence());
+        match Cas::create(&context.metadata, path, row, durability).await {
+            Ok(row) => return Ok((row, true)),
+            // It was made meanwhile, perhaps by an earlier attempt whose outcome nobody waited for.
+            Err(Error::Fenced { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Shuts earlier owners out: of the row by a new owner's write, of the ledger they left open by recovering it.
+async fn fence(context: &Context, path: &Arc<str>, row: &Cas<TopicRow>, owner: Epoch) -> Result<(), Error> {
     let (stored, open) = (row.get().owner, row.get().open_ledger());
     if stored > owner {
         return Err(Error::StaleOwner { path: Arc::clone(path), stored, own: owner });
@@ -118,7 +132,7 @@ async fn fence(
         let closed = match context.store.recover(id, owner).await {
             Ok(closed) => closed,
             // Nothing was confirmed in a ledger that did not live to be found.
-            Err(plerion_ledger::Error::NoLedger(_)) => plerion_ledger::Closed { last: None, length: 0 },
+            Err(plerion_ledger::Error::NoLedger(_)) => Closed { last: None, length: 0 },
             Err(error) => return Err(error.into()),
         };
         let sealed = LedgerInfo::sealed(id, closed, context.clock.wall_ms());

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use plerion_metadata::Durability;
 use plerion_subscription::Position;
 
+use super::end::to_the_end;
 use super::{Inner, ManagedLog};
 use crate::retention::{self, removable};
 use crate::{Error, Retention};
@@ -25,21 +26,27 @@ impl ManagedLog {
     /// mark-delete position of the slowest durable cursor, `None` if there is no durable cursor.
     ///
     /// Never deletes the open ledger, but seals it first when it is old, or consumed and its space is wanted: called
-    /// now and then, it gives the space back of topics to which nobody publishes.
+    /// now and then, it gives the space back of topics to which nobody publishes. Goes on if the caller goes away.
     ///
     /// # Errors
     /// What the stores say. [`Error::Fenced`] ends the log.
     pub async fn trim(&self, slowest: Option<Position>, retention: Retention) -> Result<Trimmed, Error> {
-        let inner = &self.inner;
-        inner.check()?;
-        inner.seal_idle(slowest, retention).await?;
-        let (now_ms, total) = (inner.context.clock.wall_ms(), inner.bytes());
-        if removable(&inner.row.get().ledgers, slowest, retention, total, now_ms) == 0 {
+        let inner = Rc::clone(&self.inner);
+        to_the_end(async move { inner.trim(slowest, retention).await }).await
+    }
+}
+
+impl Inner {
+    async fn trim(self: &Rc<Self>, slowest: Option<Position>, retention: Retention) -> Result<Trimmed, Error> {
+        self.check()?;
+        self.seal_idle(slowest, retention).await?;
+        let (now_ms, total) = (self.context.clock.wall_ms(), self.bytes());
+        if removable(&self.row.get().ledgers, slowest, retention, total, now_ms) == 0 {
             return Ok(Trimmed::default());
         }
         let mut trimmed = Trimmed::default();
         let mut up_to = None;
-        let written = inner
+        let written = self
             .row
             .update(Durability::Synced, |row| {
                 let count = removable(&row.ledgers, slowest, retention, total, now_ms);
@@ -53,16 +60,14 @@ impl ManagedLog {
                 row.trimmed = up_to.or(row.trimmed);
             })
             .await;
-        inner.written(written)?;
+        self.written(written)?;
         if let Some(last) = up_to {
-            inner.spans.borrow_mut().remove_to(last.ledger);
-            inner.row.delete_doomed(&*inner.context.store).await;
+            self.spans.borrow_mut().remove_to(last.ledger);
+            self.row.delete_doomed(&*self.context.store).await;
         }
         Ok(trimmed)
     }
-}
 
-impl Inner {
     /// Seals the open ledger if it is old, or if all of it could be deleted at once and that is worth it.
     async fn seal_idle(self: &Rc<Self>, slowest: Option<Position>, retention: Retention) -> Result<(), Error> {
         let _turn = self.turn.lock().await;

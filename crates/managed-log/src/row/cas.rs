@@ -8,6 +8,7 @@ use futures::{StreamExt, stream};
 use plerion_ledger::{LedgerId, LedgerStore};
 use plerion_metadata::{Durability, Expect, MetadataStore, PutOptions};
 use tokio::sync::Mutex;
+use tokio::task::spawn_local;
 
 use crate::Error;
 use crate::codec::Malformed;
@@ -37,7 +38,7 @@ pub(crate) struct Cas<T> {
     unresolved: RefCell<Option<(T, Bytes)>>,
     /// Doomed ledgers that are deleted; the next write of the row leaves them out.
     gone: RefCell<Vec<LedgerId>>,
-    turn: Mutex<()>,
+    turn: Arc<Mutex<()>>,
 }
 
 impl<T: Stored> Cas<T> {
@@ -76,7 +77,7 @@ impl<T: Stored> Cas<T> {
             durable: Cell::new(durable),
             unresolved: RefCell::new(None),
             gone: RefCell::default(),
-            turn: Mutex::new(()),
+            turn: Arc::default(),
         }
     }
 
@@ -85,21 +86,27 @@ impl<T: Stored> Cas<T> {
         self.current.borrow()
     }
 
-    /// Writes the row as `change` leaves it.
+    /// Writes the row as `change` leaves it. A write that has begun goes on if the caller goes away.
     pub(crate) async fn update(&self, durability: Durability, change: impl FnOnce(&mut T)) -> Result<(), Error> {
-        let _turn = self.turn.lock().await;
+        let turn = Arc::clone(&self.turn).lock_owned().await;
         self.resolve().await?;
         let mut next = self.get().clone();
         next.doomed().retain(|id| !self.gone.borrow().contains(id));
         change(&mut next);
         let bytes = next.encode();
         self.unresolved.replace(Some((next, bytes.clone())));
+        let (metadata, path) = (Arc::clone(&self.metadata), Arc::clone(&self.path));
         let expect = Expect::Version(self.version.get());
-        match self.metadata.put(&self.path, bytes, expect, options(durability)).await {
+        let write = spawn_local(async move {
+            let outcome = metadata.put(&path, bytes, expect, options(durability)).await;
+            (outcome, turn)
+        });
+        let Ok((outcome, _turn)) = write.await else { return Err(self.unknown("the shard is shutting down")) };
+        match outcome {
             Ok(written) => self.adopt(written.stat.version, durability),
-            Err(plerion_metadata::Error::UnknownOutcome { path, why }) => {
+            Err(plerion_metadata::Error::UnknownOutcome { why, .. }) => {
                 if !self.resolve().await? {
-                    return Err(plerion_metadata::Error::UnknownOutcome { path, why }.into());
+                    return Err(self.unknown(&why));
                 }
             }
             Err(error) => {
@@ -178,6 +185,10 @@ impl<T: Stored> Cas<T> {
         }
         self.version.set(version);
         self.durable.set(durability == Durability::Synced || self.durable.get());
+    }
+
+    fn unknown(&self, why: &str) -> Error {
+        plerion_metadata::Error::UnknownOutcome { path: self.path.to_string(), why: why.to_owned() }.into()
     }
 
     fn fenced(&self) -> Error {

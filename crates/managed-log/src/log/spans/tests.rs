@@ -33,6 +33,8 @@ fn position() -> impl Strategy<Value = Position> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
     #[test]
     fn spans_are_the_list_of_entries(
         mut ledgers in ledgers(),
