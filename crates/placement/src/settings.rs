@@ -47,6 +47,8 @@ pub struct Settings {
     pub prefer_later_versions: bool,
     /// Spread anti-affinity groups over failure domains first.
     pub failure_domains_enabled: bool,
+    /// How long a bundle that was shed stays where it is, in minutes.
+    pub load_balancer_shedding_grace_period_minutes: i64,
     /// Namespaces that are never shed and are placed in turn.
     pub load_balancer_shedding_excluded_namespaces: BTreeSet<String>,
     /// Weight the long-term rate of a candidate by its headroom when placing (`LeastLongTermMessageRate`). Our own key;
@@ -138,6 +140,7 @@ impl Default for Settings {
             load_balancer_distribute_bundles_evenly_enabled: true,
             prefer_later_versions: false,
             failure_domains_enabled: false,
+            load_balancer_shedding_grace_period_minutes: 30,
             load_balancer_shedding_excluded_namespaces: BTreeSet::new(),
             load_balancer_headroom_weighted_placement: true,
             load_balancer_broker_threshold_shedder_percentage: 10.0,

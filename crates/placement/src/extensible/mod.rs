@@ -2,5 +2,11 @@
 //! transfers, and each broker splits its own bundles.
 
 mod place;
+mod policies;
+mod recent;
+mod transfer;
 
 pub use place::select_least_usage;
+pub use policies::{ClusterPolicies, default_filters};
+pub use recent::RecentUnloads;
+pub use transfer::{ClusterLoad, TransferRules, TransferShedder};

@@ -11,3 +11,4 @@ mod load_maths;
 mod modular_shed;
 mod placement;
 mod service_unit;
+mod transfer;
