@@ -83,20 +83,43 @@ impl ManagedLog {
         self.inner.bytes()
     }
 
-    /// Figures of the log.
-    pub fn stats(&self) -> LogStats {
+    /// About how many bytes the entries after `position` have: exact for whole ledgers, by count within one.
+    pub fn bytes_after(&self, position: Position) -> u64 {
+        let after = |ledger: &LedgerInfo| {
+            let end = Position::new(ledger.id.0.cast_signed(), i64::MAX);
+            let left = self.count(position.after().max(Position::new(end.ledger, 0)), end);
+            if left < ledger.entries {
+                u64::try_from(u128::from(ledger.bytes) * u128::from(left) / u128::from(ledger.entries))
+                    .unwrap_or(u64::MAX)
+            } else {
+                ledger.bytes
+            }
+        };
+        let first = |ledgers: &[LedgerInfo]| ledgers.partition_point(|ledger| ledger.last() <= position);
+        let ledgers = self.ledgers();
+        ledgers[first(&ledgers)..].iter().map(after).sum()
+    }
+
+    /// The ledgers, ascending, the open one as far as it is confirmed.
+    pub fn ledgers(&self) -> Vec<LedgerInfo> {
         let inner = &self.inner;
         let mut ledgers = inner.row.get().ledgers.clone();
         if let Some(last) = ledgers.last_mut().filter(|last| Some(last.id) == inner.current.get()) {
             let open = *inner.tail.borrow().open();
             (last.entries, last.bytes) = (open.confirmed, open.bytes);
         }
+        ledgers
+    }
+
+    /// Figures of the log.
+    pub fn stats(&self) -> LogStats {
+        let inner = &self.inner;
         LogStats {
             entries: inner.spans.borrow().len(),
             bytes: inner.bytes(),
             waiting_bytes: inner.tail.borrow().waiting_bytes(),
             skipped_entries: inner.skipped.get(),
-            ledgers,
+            ledgers: self.ledgers(),
         }
     }
 }

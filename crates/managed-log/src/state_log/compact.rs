@@ -57,6 +57,10 @@ impl Inner {
             .map(|(topic, entry)| entry.member.upgrade().ok_or_else(|| Arc::clone(topic)))
             .collect();
         let pending: Vec<_> = self.pending.borrow().keys().cloned().collect();
+        if !pending.is_empty() {
+            // A topic may have been given up with changes that are not in a ledger yet.
+            self.flush_held().await?;
+        }
         let open = stream::iter(dirty).map(|member| async move {
             match member {
                 Ok(member) => member.checkpoint().await,

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
 
-use plerion_ledger::{AppendError, AppendSink, LedgerId};
+use plerion_ledger::{AppendError, AppendSink, LedgerId, LedgerWriter};
 use plerion_metadata::Durability;
 use tokio::task::spawn_local;
 
@@ -16,15 +16,26 @@ impl Inner {
         let inner = Rc::clone(self);
         spawn_local(async move {
             let _turn = inner.turn.lock().await;
-            if inner.failure.borrow().is_none()
-                && let Err(error) = inner.switch().await
-            {
+            if let Err(error) = inner.make_writer().await {
                 inner.fail(error);
             }
         });
     }
 
-    /// Goes on in a new ledger. To be called with the turn held.
+    /// Like a flush, with the turn held.
+    pub(super) async fn flush_held(self: &Rc<Self>) -> Result<(), Error> {
+        self.ship();
+        self.make_writer().await?;
+        self.flush().await
+    }
+
+    /// Makes a ledger if frames wait for one. To be called with the turn held.
+    async fn make_writer(self: &Rc<Self>) -> Result<(), Error> {
+        if self.tail.borrow().has_waiting() { self.switch().await } else { Ok(()) }
+    }
+
+    /// Goes on in a new ledger. To be called with the turn held. The log ends if the old one cannot be sealed; before
+    /// that, an error changes nothing.
     pub(super) async fn switch(self: &Rc<Self>) -> Result<(), Error> {
         let sink = Rc::new(Sink { log: Rc::downgrade(self), ledger: Cell::new(None) });
         let key = self.context.journal_key;
@@ -32,7 +43,18 @@ impl Inner {
         let id = writer.ledger();
         sink.ledger.set(Some(id));
         self.row.update(Durability::Synced, |row| row.ledgers.push(id)).await?;
+        let outcome = self.exchange(id, writer).await;
+        if let Err(error) = &outcome {
+            self.fail(error.clone());
+        }
+        outcome
+    }
+
+    async fn exchange(&self, id: LedgerId, writer: Box<dyn LedgerWriter>) -> Result<(), Error> {
         self.seal().await?;
+        if let Some(error) = &*self.failure.borrow() {
+            return Err(error.clone());
+        }
         self.current.set(Some(id));
         self.tail.borrow_mut().install(writer, self.context.clock.monotonic())?;
         Ok(())

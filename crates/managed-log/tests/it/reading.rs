@@ -68,7 +68,10 @@ fn the_layout_of_a_log_is_that_of_its_entries() {
             assert_eq!(log.count(position, Position::LATEST), 12 - at as u64);
             assert_eq!(log.position_after_n(position, 3), all[(at + 3).min(11)]);
             assert!(log.contains(position));
+            assert_eq!(log.bytes_after(position), 2 * (11 - at as u64));
         }
+        assert_eq!(log.bytes_after(Position::EARLIEST), log.bytes());
+        assert_eq!(log.bytes_after(Position::LATEST), 0);
     });
 }
 

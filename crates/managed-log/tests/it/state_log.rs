@@ -212,3 +212,35 @@ fn the_old_owner_of_a_bundle_is_shut_out() {
         assert!(!topic.is_acked("s", positions[0]));
     });
 }
+
+#[test]
+fn changes_of_a_topic_given_up_during_a_compaction_are_kept() {
+    on_shard(async {
+        let mut world = World::new();
+        world.config.state_log_bytes = 1_000;
+        for rounds in 0..12 {
+            let bundle = world.bundle().await;
+            let (busy, lazy) = (Topic::open(&bundle, "/busy").await, Topic::open(&bundle, "/lazy").await);
+            if rounds == 0 {
+                lazy.subscribe("s", Position::EARLIEST).await;
+            }
+            let positions = lazy.publish(["a", "b", "c"]).await;
+            lazy.ack("s", positions[2]);
+            while bundle.stats().open_bytes < 1_000 {
+                busy.log.record_dedup(Bytes::from(vec![0; 300])).unwrap();
+                busy.log.flush().await.unwrap();
+            }
+            for _ in 0..rounds {
+                tokio::task::yield_now().await;
+            }
+            lazy.ack("s", positions[1]);
+            drop(lazy);
+            settle().await;
+            busy.log.flush().await.unwrap();
+            let lazy = Topic::open(&bundle, "/lazy").await;
+            assert!(lazy.is_acked("s", positions[1]), "after {rounds} rounds");
+            assert!(lazy.is_acked("s", positions[2]), "after {rounds} rounds");
+            world.crash(0, false);
+        }
+    });
+}
