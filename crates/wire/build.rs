@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (mut required, mut nested) = (String::new(), String::new());
         for field in &message.field {
             if field.label() as i32 == LABEL_REQUIRED {
-                write!(required, "({}, {:?}), ", field.number(), field.name())?;
+                write!(required, "({}, \"{}.{}\"), ", field.number(), message.name(), field.name())?;
             }
             if let Some(at) = index.get(field.type_name()) {
                 write!(nested, "({}, {at}), ", field.number())?;
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
             }
         }
-        writeln!(rules, "Rule {{ message: {:?}, required: &[{required}], nested: &[{nested}] }},", message.name())?;
+        writeln!(rules, "Rule {{ required: &[{required}], nested: &[{nested}] }},")?;
     }
     rules.push_str("];\n");
     for name in ["BaseCommand", "MessageMetadata"] {

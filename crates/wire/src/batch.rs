@@ -115,7 +115,7 @@ fn decode(metadata: &[u8]) -> Result<(SingleMessage<'_>, i32), DecodeError> {
             _ => {}
         }
     }
-    Ok((message, required(payload_size, "SingleMessageMetadata", "payload_size")?))
+    Ok((message, required(payload_size, "SingleMessageMetadata.payload_size")?))
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ impl<'a> Envelope<'a> {
                 _ => others += 1,
             }
         }
-        let kind = required(kind, "BaseCommand", "type")?;
+        let kind = required(kind, "BaseCommand.type")?;
         Ok(Self { command, kind, only: only.filter(|_| others == 1) })
     }
 

@@ -34,14 +34,9 @@ pub enum DecodeError {
         /// The deepest level that is read.
         limit: usize,
     },
-    /// A required field is absent, or has an enum value this protocol version does not know.
-    #[error("{message} lacks its required field {field}")]
-    MissingField {
-        /// The message.
-        message: &'static str,
-        /// The field, as the protocol definition names it.
-        field: &'static str,
-    },
+    /// A required field, given as `Message.field`, is absent or has an enum value this protocol version does not know.
+    #[error("required field {0} is missing")]
+    MissingField(&'static str),
     /// A command without the body its type stands for.
     #[error("command of type {0} lacks its body")]
     MissingBody(i32),

@@ -29,7 +29,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The next field, or `None` at the end of the message.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Result<Option<Field<'a>>, DecodeError> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -56,7 +56,7 @@ impl<'a> Fields<'a> {
         self.rest.is_empty()
     }
 
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, len: u64) -> Result<&'a [u8], DecodeError> {
         let (taken, rest) =
             usize::try_from(len).ok().and_then(|len| self.rest.split_at_checked(len)).ok_or(DecodeError::Truncated)?;
@@ -64,12 +64,12 @@ impl<'a> Fields<'a> {
         Ok(taken)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn varint(&mut self) -> Result<u64, DecodeError> {
-        match self.rest {
-            [byte @ ..0x80, rest @ ..] => {
+        match *self.rest {
+            [byte @ ..0x80, ref rest @ ..] => {
                 self.rest = rest;
-                Ok(u64::from(*byte))
+                Ok(u64::from(byte))
             }
             _ => self.long_varint(),
         }
@@ -135,8 +135,8 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The value of a required field.
+/// The value of a required field, `Message.field`.
 #[inline]
-pub(crate) fn required<T>(value: Option<T>, message: &'static str, field: &'static str) -> Result<T, DecodeError> {
-    value.ok_or(DecodeError::MissingField { message, field })
+pub(crate) fn required<T>(value: Option<T>, name: &'static str) -> Result<T, DecodeError> {
+    value.ok_or(DecodeError::MissingField(name))
 }

@@ -97,9 +97,9 @@ impl<'a> MessageMetadata<'a> {
                 _ => {}
             }
         }
-        this.producer_name = required(producer_name, "MessageMetadata", "producer_name")?;
-        this.sequence_id = required(sequence_id, "MessageMetadata", "sequence_id")?;
-        this.publish_time = required(publish_time, "MessageMetadata", "publish_time")?;
+        this.producer_name = required(producer_name, "MessageMetadata.producer_name")?;
+        this.sequence_id = required(sequence_id, "MessageMetadata.sequence_id")?;
+        this.publish_time = required(publish_time, "MessageMetadata.publish_time")?;
         this.txn = most_bits.zip(least_bits).map(|(most_bits, least_bits)| TxnId { most_bits, least_bits });
         Ok(this)
     }

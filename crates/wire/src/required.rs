@@ -9,8 +9,7 @@ include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 
 /// What a message must contain. Messages are numbered by their place in [`RULES`].
 struct Rule {
-    message: &'static str,
-    /// Number and name of each required field.
+    /// Number and name (`Message.field`) of each required field.
     required: &'static [(u32, &'static str)],
     /// Number of each field that is a message, and which one.
     nested: &'static [(u32, usize)],
@@ -46,7 +45,7 @@ fn check(message: &[u8], rule: usize, depth: usize) -> Result<(), DecodeError> {
         }
     }
     match rule.required.iter().find(|(number, _)| seen & (1 << number) == 0) {
-        Some(&(_, field)) => Err(DecodeError::MissingField { message: rule.message, field }),
+        Some(&(_, name)) => Err(DecodeError::MissingField(name)),
         None => Ok(()),
     }
 }

@@ -37,7 +37,7 @@ fn a_payload_cannot_be_of_negative_size_or_longer_than_the_batch() {
 
 #[test]
 fn the_payload_size_is_required() {
-    let cause = DecodeError::MissingField { message: "SingleMessageMetadata", field: "payload_size" };
+    let cause = DecodeError::MissingField("SingleMessageMetadata.payload_size");
     assert_eq!(messages(&[0; 4]).next(), Some(Err(BatchError::Metadata { index: 0, cause })));
 }
 

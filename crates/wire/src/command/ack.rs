@@ -49,8 +49,8 @@ impl<'a> Ack<'a> {
             }
         }
         Ok(Self {
-            consumer_id: required(consumer_id, "CommandAck", "consumer_id")?,
-            ack_type: required(ack_type, "CommandAck", "ack_type")?,
+            consumer_id: required(consumer_id, "CommandAck.consumer_id")?,
+            ack_type: required(ack_type, "CommandAck.ack_type")?,
             message_ids,
             validation_error,
             properties,
@@ -94,5 +94,5 @@ fn decode_property(bytes: &[u8]) -> Result<(&str, u64), DecodeError> {
             _ => {}
         }
     }
-    Ok((required(key, "KeyLongValue", "key")?, required(value, "KeyLongValue", "value")?))
+    Ok((required(key, "KeyLongValue.key")?, required(value, "KeyLongValue.value")?))
 }

@@ -24,8 +24,8 @@ impl Flow {
             }
         }
         Ok(Self {
-            consumer_id: required(consumer_id, "CommandFlow", "consumer_id")?,
-            permits: required(permits, "CommandFlow", "messagePermits")?,
+            consumer_id: required(consumer_id, "CommandFlow.consumer_id")?,
+            permits: required(permits, "CommandFlow.messagePermits")?,
         })
     }
 }

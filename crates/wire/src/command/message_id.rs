@@ -58,8 +58,8 @@ impl<'a> MessageId<'a> {
             }
         }
         Ok(Self {
-            ledger_id: required(ledger_id, "MessageIdData", "ledgerId")?,
-            entry_id: required(entry_id, "MessageIdData", "entryId")?,
+            ledger_id: required(ledger_id, "MessageIdData.ledgerId")?,
+            entry_id: required(entry_id, "MessageIdData.entryId")?,
             partition,
             batch_index,
             batch_size,

@@ -30,7 +30,7 @@ impl<'a> Redeliver<'a> {
                 _ => {}
             }
         }
-        let consumer_id = required(consumer_id, "CommandRedeliverUnacknowledgedMessages", "consumer_id")?;
+        let consumer_id = required(consumer_id, "CommandRedeliverUnacknowledgedMessages.consumer_id")?;
         Ok(Self { consumer_id, message_ids, consumer_epoch })
     }
 }

@@ -47,8 +47,8 @@ impl<'a> Send<'a> {
             }
         }
         Ok(Self {
-            producer_id: required(producer_id, "CommandSend", "producer_id")?,
-            sequence_id: required(sequence_id, "CommandSend", "sequence_id")?,
+            producer_id: required(producer_id, "CommandSend.producer_id")?,
+            sequence_id: required(sequence_id, "CommandSend.sequence_id")?,
             highest_sequence_id,
             num_messages,
             txn: txn_id(most_bits, least_bits),

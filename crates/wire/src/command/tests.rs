@@ -62,7 +62,7 @@ fn unknown_types_are_no_errors() {
 
 #[test]
 fn a_type_is_required() {
-    let missing = Err(DecodeError::MissingField { message: "BaseCommand", field: "type" });
+    let missing = Err(DecodeError::MissingField("BaseCommand.type"));
     assert_eq!(Command::decode(&[]), missing);
     assert_eq!(Command::decode(&field(11, FLOW)), missing);
 }
@@ -81,20 +81,20 @@ fn other_commands_become_prost_messages() {
 fn required_fields_are_required_at_every_level() {
     // prost always writes required fields: leave them out by hand.
     let missing = |command: &[u8]| match Command::decode(command) {
-        Err(DecodeError::MissingField { message, field }) => (message, field),
+        Err(DecodeError::MissingField(field)) => field,
         other => panic!("{other:?}"),
     };
-    assert_eq!(missing(&typed(2, &field(2, b""))), ("CommandConnect", "client_version"));
-    assert_eq!(missing(&typed(6, &field(6, &[8, 1]))), ("CommandSend", "sequence_id"));
-    assert_eq!(missing(&typed(6, &field(6, &[16, 1]))), ("CommandSend", "producer_id"));
-    assert_eq!(missing(&typed(10, &field(10, &[8, 1]))), ("CommandAck", "ack_type"));
-    assert_eq!(missing(&typed(10, &field(10, &[8, 1, 16, 2]))), ("CommandAck", "ack_type"), "2 is no type");
-    assert_eq!(missing(&typed(11, &field(11, &[8, 1]))), ("CommandFlow", "messagePermits"));
+    assert_eq!(missing(&typed(2, &field(2, b""))), "CommandConnect.client_version");
+    assert_eq!(missing(&typed(6, &field(6, &[8, 1]))), "CommandSend.sequence_id");
+    assert_eq!(missing(&typed(6, &field(6, &[16, 1]))), "CommandSend.producer_id");
+    assert_eq!(missing(&typed(10, &field(10, &[8, 1]))), "CommandAck.ack_type");
+    assert_eq!(missing(&typed(10, &field(10, &[8, 1, 16, 2]))), "CommandAck.ack_type", "2 is no type");
+    assert_eq!(missing(&typed(11, &field(11, &[8, 1]))), "CommandFlow.messagePermits");
 
     let id = field(3, &[8, 1]); // a ledger without an entry
-    assert_eq!(missing(&typed(10, &field(10, &[&[8, 1, 16, 0], &id[..]].concat()))), ("MessageIdData", "entryId"));
+    assert_eq!(missing(&typed(10, &field(10, &[&[8, 1, 16, 0], &id[..]].concat()))), "MessageIdData.entryId");
     let property = field(5, &field(1, b"key"));
-    assert_eq!(missing(&typed(10, &field(10, &[&[8, 1, 16, 0], &property[..]].concat()))), ("KeyLongValue", "value"));
+    assert_eq!(missing(&typed(10, &field(10, &[&[8, 1, 16, 0], &property[..]].concat()))), "KeyLongValue.value");
 
     let mut seek = CommandSeek { message_id: Some(MessageIdData::default()), ..Default::default() };
     assert!(matches!(Command::decode(&BaseCommand::from(seek.clone()).encode_to_vec()), Ok(Command::Other(_))));
@@ -102,7 +102,7 @@ fn required_fields_are_required_at_every_level() {
     let mut body = seek.encode_to_vec();
     body.extend(field(3, b""));
     let seek = [&[8, 28, 0xE2, 1, body.len() as u8], &body[..]].concat();
-    assert_eq!(missing(&seek), ("MessageIdData", "ledgerId"));
+    assert_eq!(missing(&seek), "MessageIdData.ledgerId");
 }
 
 #[test]

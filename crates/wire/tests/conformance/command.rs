@@ -184,7 +184,7 @@ proptest! {
         let read = Command::decode(&bytes);
         match (&read, BaseCommand::decode(&bytes[..])) {
             (Ok(read), Ok(command)) => prop_assert!(same(read, &command), "{read:?}\n{command:?}"),
-            (Err(DecodeError::MissingField { .. } | DecodeError::UnsupportedWireType { .. }), _) | (Err(_), Err(_)) => {}
+            (Err(DecodeError::MissingField(_) | DecodeError::UnsupportedWireType { .. }), _) | (Err(_), Err(_)) => {}
             (read, prost) => prop_assert!(false, "{read:?}\n{prost:?}"),
         }
     }

@@ -123,7 +123,7 @@ proptest! {
                 let error = error.to_string();
                 prop_assert!(NOT_SHOWN.iter().any(|field| error.contains(field)), "{}", error);
             }
-            (Err(DecodeError::MissingField { .. } | DecodeError::UnsupportedWireType { .. }), _) | (Err(_), Err(_)) => {}
+            (Err(DecodeError::MissingField(_) | DecodeError::UnsupportedWireType { .. }), _) | (Err(_), Err(_)) => {}
             (peeked, prost) => prop_assert!(false, "{:?}\n{:?}", peeked, prost),
         }
     }
@@ -149,18 +149,15 @@ fn presence_tells_a_batch_of_one_from_a_message() {
 #[test]
 fn required_fields_are_required() {
     let peek = |bytes: &[u8]| MessageMetadata::peek(bytes).unwrap_err();
-    let missing = |field| DecodeError::MissingField { message: "MessageMetadata", field };
-    assert_eq!(peek(b""), missing("producer_name"));
-    assert_eq!(peek(b"\x0a\x01p"), missing("sequence_id"));
-    assert_eq!(peek(b"\x0a\x01p\x10\x01"), missing("publish_time"));
+    let missing = DecodeError::MissingField;
+    assert_eq!(peek(b""), missing("MessageMetadata.producer_name"));
+    assert_eq!(peek(b"\x0a\x01p"), missing("MessageMetadata.sequence_id"));
+    assert_eq!(peek(b"\x0a\x01p\x10\x01"), missing("MessageMetadata.publish_time"));
     assert_eq!(peek(b"\x0a\x01\xff\x10\x01\x18\x01"), DecodeError::InvalidUtf8(1));
-    assert_eq!(metadata::decode(b"\x0a\x01p\x10\x01"), Err(missing("publish_time")));
+    assert_eq!(metadata::decode(b"\x0a\x01p\x10\x01"), Err(missing("MessageMetadata.publish_time")));
     let property_without_value = b"\x0a\x01p\x10\x01\x18\x01\x22\x03\x0a\x01k";
     assert!(MessageMetadata::peek(property_without_value).is_ok());
-    assert_eq!(
-        metadata::decode(property_without_value),
-        Err(DecodeError::MissingField { message: "KeyValue", field: "value" })
-    );
+    assert_eq!(metadata::decode(property_without_value), Err(DecodeError::MissingField("KeyValue.value")));
 }
 
 #[test]
