@@ -41,9 +41,7 @@ impl Addresses {
     pub(crate) fn of(&self, listener: Option<&str>) -> Result<Advertised, NoListener> {
         let network = &self.settings.network;
         let listener = listener.filter(|name| !name.is_empty());
-        let find = |scheme: Scheme| {
-            network.advertised(listener, scheme).map(|at| url(scheme, &at.host, at.port))
-        };
+        let find = |scheme: Scheme| network.advertised(listener, scheme).map(|at| url(scheme, &at.host, at.port));
         let found = Advertised {
             broker: find(Scheme::Pulsar),
             broker_tls: find(Scheme::PulsarTls),

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use plerion_clock::SharedClock;
 use plerion_config::LiveSettings;
+use plerion_ledger::Epoch;
 use plerion_metadata::SharedMetadataStore;
 use plerion_resources::Resources;
 
@@ -27,6 +28,8 @@ pub(crate) struct Core {
     pub(crate) doors: Doors,
     pub(crate) publishing: Arc<PublishBudget>,
     pub(crate) counters: Vec<Arc<ShardCounters>>,
+    /// This broker's term: greater than that of every earlier start.
+    pub(crate) epoch: Epoch,
     pub(crate) names: NameGenerator,
     pub(crate) topic_changes: crate::watchers::TopicChanges,
     /// Lookups being served.

@@ -21,6 +21,8 @@ pub(crate) enum Message {
     Congested { consumer: ConsumerKey },
     /// A frame for a connection that lives there.
     Write(Write),
+    /// The shard is to end.
+    Stop,
     /// Anything that is rare.
     Call(Box<dyn FnOnce(&Rc<Shard>) + Send>),
 }
@@ -68,6 +70,13 @@ impl Doors {
         self.0.len()
     }
 
+    /// Ends every shard.
+    pub(crate) fn stop(&self) {
+        for door in &self.0 {
+            let _ = door.send(vec![Message::Stop]);
+        }
+    }
+
     /// Has shard `to` run `call`. Nothing happens when the broker has stopped.
     pub(crate) fn call(&self, to: usize, call: impl FnOnce(&Rc<Shard>) + Send + 'static) {
         if let Some(door) = self.0.get(to) {
@@ -88,11 +97,6 @@ impl Mesh {
     pub(crate) fn new(doors: Doors) -> Self {
         let outgoing = RefCell::new((0..doors.count()).map(|_| Vec::new()).collect());
         Self { doors, outgoing, pending: Cell::new(false), wake: Notify::new() }
-    }
-
-    /// The doors, for whoever is on no shard.
-    pub(crate) fn doors(&self) -> &Doors {
-        &self.doors
     }
 
     /// Adds a message to the batch for shard `to`.

@@ -41,3 +41,11 @@ counters! {
         load_failures => topic_load_failed,
     }
 }
+
+impl ShardCounters {
+    /// Connections that are open.
+    pub fn open_connections(&self) -> usize {
+        let ended = self.closed.load(Ordering::Relaxed);
+        usize::try_from(self.opened.load(Ordering::Relaxed).saturating_sub(ended)).unwrap_or(0)
+    }
+}

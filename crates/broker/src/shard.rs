@@ -43,7 +43,7 @@ pub(crate) struct Stopped;
 impl Shard {
     pub(crate) fn new(id: u16, core: Arc<Core>, store: Rc<dyn LedgerStore>) -> Rc<Self> {
         let settings = core.settings.current();
-        let switchboard = Switchboard::new(id, core.doors.clone(), core.publishing.clone(), core.counters[usize::from(id)].clone());
+        let switchboard = Switchboard::new(id, core.doors.clone(), core.publishing.clone());
         let context = Context::new(switchboard.clone(), core.clock.clone(), settings.clone());
         let max_message_size = usize::try_from(settings.network.max_message_size).unwrap_or(usize::MAX);
         Rc::new(Self {
@@ -66,8 +66,11 @@ impl Shard {
             async move { switchboard.mesh.run().await }
         });
         let upkeep = tokio::task::spawn_local(crate::upkeep::run(self.clone()));
-        while let Some(batch) = inbox.recv().await {
+        'serving: while let Some(batch) = inbox.recv().await {
             for message in batch {
+                if matches!(message, Message::Stop) {
+                    break 'serving;
+                }
                 self.handle(message);
             }
         }
@@ -90,6 +93,7 @@ impl Shard {
             }
             Message::Write(write) => self.switchboard.accept(write),
             Message::Call(call) => call(self),
+            Message::Stop => {}
         }
     }
 
@@ -97,7 +101,11 @@ impl Shard {
     ///
     /// # Errors
     /// [`Stopped`] when the broker stops meanwhile.
-    pub(crate) async fn on<F, T>(self: &Rc<Self>, home: u16, work: impl FnOnce(Rc<Self>) -> F + Send + 'static) -> Result<T, Stopped>
+    pub(crate) async fn on<F, T>(
+        self: &Rc<Self>,
+        home: u16,
+        work: impl FnOnce(Rc<Self>) -> F + Send + 'static,
+    ) -> Result<T, Stopped>
     where
         F: Future<Output = T> + 'static,
         T: Send + 'static,
@@ -117,17 +125,39 @@ impl Shard {
         result.await.map_err(|_| Stopped)
     }
 
+    /// Has shard `home` run `work`, at once if it is this one.
+    pub(crate) fn post(self: &Rc<Self>, home: u16, work: impl FnOnce(&Rc<Self>) + Send + 'static) {
+        if home == self.id {
+            work(self);
+        } else {
+            self.switchboard.mesh.post(home, Message::Call(Box::new(work)));
+        }
+    }
+
     /// Whether the client of `connection` answers a ping in time; one that does not is disconnected.
     pub(crate) async fn is_alive(self: &Rc<Self>, connection: ConnectionId) -> bool {
         let Some(patience) = self.settings().network.liveness_check_timeout else { return true };
-        let answer = self.on(connection.shard, move |shard| async move {
-            let Some(connection) = shard.switchboard.connection(connection.key) else { return false };
-            let alive = handshake::is_alive(&connection, patience).await;
-            if !alive {
-                connection.close();
-                connection.ended().await;
-            }
-            alive
+        let (done, answer) = oneshot::channel();
+        let asker = self.id;
+        self.post(connection.shard, move |shard| {
+            let shard = shard.clone();
+            tokio::task::spawn_local(async move {
+                let alive = match shard.switchboard.connection(connection.key) {
+                    Some(connection) => {
+                        let alive = handshake::is_alive(&connection, patience).await;
+                        if !alive {
+                            connection.close();
+                            connection.ended().await;
+                        }
+                        alive
+                    }
+                    None => false,
+                };
+                // The same way as what the connection's end left to do, and so after it.
+                shard.post(asker, move |_| {
+                    let _ = done.send(alive);
+                });
+            });
         });
         answer.await.unwrap_or(false)
     }

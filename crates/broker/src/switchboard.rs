@@ -40,11 +40,6 @@ impl Switchboard {
         self.connections.borrow().get(key).cloned()
     }
 
-    /// How many connections are open.
-    pub(crate) fn count(&self) -> usize {
-        self.connections.borrow().len()
-    }
-
     /// Every open connection.
     pub(crate) fn all(&self) -> Vec<Rc<Connection>> {
         self.connections.borrow().values().cloned().collect()
@@ -65,18 +60,26 @@ impl Switchboard {
     pub(crate) fn accept(&self, write: Write) {
         if let Some(connection) = self.connection(write.to) {
             connection.release(write.released);
+            let was_free = !connection.is_congested();
             connection.write_shared(write.frame, write.payload);
+            if !connection.takes_more() && was_free {
+                self.congested(&connection);
+            }
+        }
+    }
+
+    /// Tells the topics of other shards to send the consumers of `connection` nothing for a while. Those of this shard
+    /// learn it when they send.
+    fn congested(&self, connection: &Connection) {
+        for (home, consumer) in connection.consumer_places() {
+            if home != self.shard {
+                self.mesh.post(home, Message::Congested { consumer });
+            }
         }
     }
 
     /// Encodes a frame for `to`; `payload` follows it.
-    fn write(
-        &self,
-        to: ConnectionId,
-        released: Released,
-        payload: Bytes,
-        frame: impl FnOnce(&mut BytesMut),
-    ) {
+    fn write(&self, to: ConnectionId, released: Released, payload: Bytes, frame: impl FnOnce(&mut BytesMut)) {
         if to.shard == self.shard {
             if let Some(connection) = self.connections.borrow().get(to.key) {
                 connection.release(released);
@@ -131,8 +134,7 @@ impl Clients for Switchboard {
     fn deliver(&self, to: ConnectionId, message: &encode::Message<'_>, payload: Bytes) -> bool {
         let length = payload.len();
         self.write(to, Released::default(), payload, |buf| encode::message_header(message, length, buf));
-        to.shard != self.shard
-            || self.connections.borrow().get(to.key).is_none_or(|connection| connection.takes_more())
+        to.shard != self.shard || self.connections.borrow().get(to.key).is_none_or(|connection| connection.takes_more())
     }
 
     fn command(&self, to: ConnectionId, command: BaseCommand) {

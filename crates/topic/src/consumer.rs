@@ -64,6 +64,11 @@ impl Seat {
         }
     }
 
+    /// The subscription's type.
+    pub fn kind(&self) -> dispatcher::Kind {
+        self.dispatcher().borrow().kind()
+    }
+
     fn dispatcher(&self) -> &RefCell<Dispatcher> {
         match self {
             Self::Persistent(subscription) => &subscription.dispatcher,
@@ -84,7 +89,8 @@ pub(crate) fn session(key: ConsumerKey) -> dispatcher::ConsumerKey {
 }
 
 impl Consumer {
-    pub(crate) fn session(&self) -> dispatcher::ConsumerKey {
+    /// Its session as the rules of dispatch know it.
+    pub fn session(&self) -> dispatcher::ConsumerKey {
         session(self.key)
     }
 

@@ -16,11 +16,18 @@ const PAGE: usize = 1_000;
 #[derive(Default)]
 pub(crate) struct Deduplication {
     pub(crate) state: State,
+    /// The marks as they were recorded last, from where a recovery begins.
+    record: Option<Bytes>,
     /// Entries stored since the marks were recorded.
     unrecorded: u64,
 }
 
 impl Deduplication {
+    /// None, with what was recorded of an earlier one.
+    pub(crate) fn recorded(record: Option<Bytes>) -> Self {
+        Self { record, ..Self::default() }
+    }
+
     /// The marks, if the topic deduplicates and knows them.
     pub(crate) fn ready(&mut self) -> Option<&mut plerion_subscription::dedup::Dedup> {
         self.state.ready()
@@ -48,7 +55,7 @@ impl Topic {
     }
 
     /// Whether messages are deduplicated.
-    pub(crate) fn deduplicates(&self) -> bool {
+    pub fn deduplicates(&self) -> bool {
         !matches!(self.dedup.borrow().state, State::Disabled)
     }
 
@@ -56,7 +63,7 @@ impl Topic {
     ///
     /// # Errors
     /// What reading the log says; the topic does not deduplicate then.
-    pub async fn set_deduplication(self: &Rc<Self>, wanted: bool, record: Option<Bytes>) -> Result<(), Error> {
+    pub async fn set_deduplication(self: &Rc<Self>, wanted: bool) -> Result<(), Error> {
         let Some(log) = &self.log else { return Ok(()) };
         if !wanted {
             if self.deduplicates() {
@@ -68,6 +75,7 @@ impl Topic {
         if !self.dedup.borrow_mut().state.begin() {
             return Ok(());
         }
+        let record = self.dedup.borrow_mut().record.take();
         let recovered = self.replay(record.filter(|record| !record.is_empty())).await;
         let (outcome, marks) = match recovered {
             Ok(recovery) => (Ok(()), Some(recovery.finish())),

@@ -7,7 +7,7 @@ use plerion_managed_log::Retention;
 use plerion_subscription::{Layout, Position};
 
 use crate::topic::State;
-use crate::{Error, Topic};
+use crate::{Error, Topic, facts};
 
 /// How long SENDs under way may take when a topic is closed; after that its clients send them again elsewhere.
 const SETTLE: Duration = Duration::from_secs(10);
@@ -55,16 +55,22 @@ impl Topic {
         outcome.map_err(Error::from)
     }
 
+    /// Whether the topic may be deleted.
+    ///
+    /// # Errors
+    /// [`Error::InUse`] while clients are attached, unless `force` is to detach them.
+    pub fn check_deletable(&self, force: bool) -> Result<(), Error> {
+        let (producers, consumers) = (self.producers().len(), self.consumer_count());
+        if force || producers + consumers == 0 { Ok(()) } else { Err(Error::InUse { producers, consumers }) }
+    }
+
     /// Deletes the topic with everything in it.
     ///
     /// # Errors
     /// [`Error::InUse`] while clients are attached, unless `force` detaches them, or what the stores say.
     pub async fn delete(self: &Rc<Self>, force: bool) -> Result<(), Error> {
         self.check_serving()?;
-        let (producers, consumers) = (self.producers().len(), self.consumer_count());
-        if !force && producers + consumers > 0 {
-            return Err(Error::InUse { producers, consumers });
-        }
+        self.check_deletable(force)?;
         self.state.set(State::Closing);
         self.release_clients().await;
         let outcome = match &self.log {
@@ -142,9 +148,43 @@ impl Topic {
         Ok(())
     }
 
+    /// The first entry published at `at`, in ms since the epoch, or later; the end if there is none.
+    ///
+    /// # Errors
+    /// [`Error::NotAllowed`] for a non-persistent topic, or what reading the log says.
+    pub async fn first_published_at(&self, at: u64) -> Result<Position, Error> {
+        match &self.log {
+            Some(log) => Ok(facts::first_published_at(log, at).await?),
+            None => Err(Error::NotAllowed("a non-persistent topic keeps no messages".into())),
+        }
+    }
+
     /// How many messages wait for their subscriptions, summed over these.
     pub fn backlog(&self) -> u64 {
         self.subscriptions().iter().map(|subscription| subscription.backlog()).sum()
+    }
+
+    /// About how many bytes wait for the slowest durable subscription.
+    pub fn backlog_bytes(&self) -> u64 {
+        let Some(log) = &self.log else { return 0 };
+        let durable = self.subscriptions().into_iter().filter(|subscription| subscription.durable);
+        let slowest = durable.map(|subscription| subscription.backlog()).max().unwrap_or(0);
+        let entries = log.count(log.first(), log.last());
+        if entries == 0 { 0 } else { (log.bytes() as f64 * slowest as f64 / entries as f64) as u64 }
+    }
+
+    /// Whether nothing was ever published to it that is still there, nobody is attached and nobody subscribes.
+    pub fn is_unused(&self) -> bool {
+        self.idle().is_some() && self.subscriptions.borrow().is_empty() && self.last_position().is_none()
+    }
+
+    /// Takes a sample of every rate, `elapsed` after the last one.
+    pub fn sample(&self, elapsed: Duration) {
+        self.published.sample(elapsed);
+        self.producers().iter().for_each(|producer| producer.published.sample(elapsed));
+        let kept = self.subscriptions().into_iter().flat_map(|subscription| subscription.consumers());
+        let passing = self.broadcasts().into_iter().flat_map(|subscription| subscription.consumers());
+        kept.chain(passing).for_each(|consumer| consumer.delivered.sample(elapsed));
     }
 
     /// The place of the last message.

@@ -3,8 +3,9 @@
 use std::hash::{Hash, Hasher};
 
 use bytes::Bytes;
+use plerion_managed_log::{ManagedLog, ReadFailure};
 use plerion_subscription::dispatcher::{Chunk, Facts};
-use plerion_subscription::{Position, sticky};
+use plerion_subscription::{Layout, Position, sticky};
 use plerion_wire::{MessageMetadata, Payload};
 use rustc_hash::FxHasher;
 
@@ -38,6 +39,12 @@ pub(crate) fn metadata(entry: &[u8]) -> Option<MessageMetadata<'_>> {
 /// When an entry was published, in ms since the epoch.
 pub(crate) fn publish_time(entry: &Bytes) -> Option<u64> {
     metadata(entry).map(|metadata| metadata.publish_time)
+}
+
+/// The first entry published at `at`, in ms since the epoch, or later; the end of the log if there is none.
+pub(crate) async fn first_published_at(log: &ManagedLog, at: u64) -> Result<Position, ReadFailure> {
+    let earlier = log.find_by_publish_time(at, publish_time).await?;
+    Ok(earlier.map_or_else(|| log.first(), |last| Position::new(last.ledger, last.entry + 1)))
 }
 
 pub(crate) fn key_hash(metadata: &MessageMetadata<'_>) -> u32 {

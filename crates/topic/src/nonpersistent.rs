@@ -24,7 +24,7 @@ pub struct Subscription {
     context: Rc<Context>,
     topic: Weak<Topic>,
     consumers: RefCell<FxHashMap<dispatcher::ConsumerKey, Rc<Consumer>>>,
-    partition: Option<i32>,
+    partition: Option<u32>,
     /// What was delivered.
     pub delivered: Flow,
     /// Messages that nobody could take.
@@ -130,7 +130,7 @@ impl Subscription {
             consumer_id: consumer.id,
             ledger_id: entry.position.ledger.cast_unsigned(),
             entry_id: entry.position.entry.cast_unsigned(),
-            partition: self.partition.unwrap_or(-1),
+            partition: self.partition.map_or(-1, u32::cast_signed),
             redelivery_count: 0,
             ack_set: &[],
             consumer_epoch: consumer.epoch.get(),

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use plerion_wire::proto;
 
@@ -61,9 +62,44 @@ pub struct Flow {
     pub bytes: Cell<u64>,
     /// Entries.
     pub entries: Cell<u64>,
+    /// What the last sample found: messages and bytes then, messages/s and bytes/s before.
+    sampled: Cell<Sample>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    messages: u64,
+    bytes: u64,
+    rate: f64,
+    throughput: f64,
 }
 
 impl Flow {
+    /// Messages/s and bytes/s between the last two samples.
+    pub fn rate(&self) -> (f64, f64) {
+        let sampled = self.sampled.get();
+        (sampled.rate, sampled.throughput)
+    }
+
+    /// Bytes per message.
+    pub fn average(&self) -> f64 {
+        let messages = self.messages.get();
+        if messages == 0 { 0.0 } else { self.bytes.get() as f64 / messages as f64 }
+    }
+
+    /// Takes a sample, `elapsed` after the last one.
+    pub fn sample(&self, elapsed: Duration) {
+        let (messages, bytes) = (self.messages.get(), self.bytes.get());
+        let before = self.sampled.get();
+        let seconds = elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+        self.sampled.set(Sample {
+            messages,
+            bytes,
+            rate: messages.wrapping_sub(before.messages) as f64 / seconds,
+            throughput: bytes.wrapping_sub(before.bytes) as f64 / seconds,
+        });
+    }
+
     pub(crate) fn add(&self, messages: u64, bytes: u64) {
         self.messages.set(self.messages.get().wrapping_add(messages));
         self.bytes.set(self.bytes.get().wrapping_add(bytes));

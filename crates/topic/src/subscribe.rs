@@ -6,14 +6,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use plerion_managed_log::{ManagedLog, Properties};
-use plerion_subscription::dispatcher::{self, Kind, KeyShared, Refusal};
+use plerion_subscription::dispatcher::{self, KeyShared, Kind, Refusal};
 use plerion_subscription::{Cursor, Layout, Position};
 use slotmap::KeyData;
 
 use crate::consumer::{Seat, session};
 use crate::producer::{ClientFacts, Flow};
 use crate::subscription::Parts;
-use crate::{ConnectionId, Consumer, ConsumerKey, Error, Subscription, Topic, nonpersistent};
+use crate::{ConnectionId, Consumer, ConsumerKey, Error, Subscription, Topic, facts, nonpersistent};
 
 /// A consumer that wants to attach.
 #[derive(Clone, Debug)]
@@ -150,22 +150,19 @@ impl Topic {
             )));
         }
         let mut cursor = Cursor::new(log.last());
-        let parts = |cursor| Parts { name: name.into(), durable, properties: properties.clone(), cursor, kind };
         match start {
             Start::Latest => {}
             Start::Earliest => cursor.seek(Position::EARLIEST, None, log),
             Start::At(position) => cursor.seek(position, None, log),
-            Start::Published(at) => {
-                let subscription = Subscription::new(self, log, parts(cursor.clone()));
-                cursor.seek(subscription.first_published_at(at).await?, None, log);
-            }
+            Start::Published(at) => cursor.seek(facts::first_published_at(log, at).await?, None, log),
         }
         if durable {
             log.create_cursor(name, cursor.snapshot().into(), properties.clone()).await?;
             // What was just written need not be written again.
             let _ = cursor.drain();
         }
-        let subscription = Subscription::new(self, log, parts(cursor));
+        let parts = Parts { name: name.into(), durable, properties, cursor, kind };
+        let subscription = Subscription::new(self, log, parts);
         self.subscriptions.borrow_mut().insert(subscription.name.clone(), subscription.clone());
         Ok(subscription)
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use plerion_managed_log::{LogSink, ManagedLog, OpenMode, RecoveredCursor, SnapshotSource};
-use crate::stub::TopicName;
+use plerion_resources::names::TopicName;
 use plerion_subscription::{Cursor, delayed, dispatcher};
 use tokio::sync::Mutex;
 
@@ -54,7 +54,8 @@ pub(crate) enum State {
 }
 
 impl Topic {
-    /// Opens a persistent topic whose row is at `path`. Whether it was made, too.
+    /// Opens a persistent topic whose row is at `path`. Whether it was made, too. It does not deduplicate until
+    /// [told to](Self::set_deduplication), and is not to be published to before.
     ///
     /// # Errors
     /// [`Error::NotFound`] if it is not there and `mode` says not to make it, or what the stores say.
@@ -73,8 +74,7 @@ impl Topic {
         for cursor in opened.cursors {
             topic.restore(&opened.log, cursor)?;
         }
-        let wanted = topic.context.settings().deduplication.enabled;
-        topic.set_deduplication(wanted, opened.dedup).await?;
+        topic.dedup.replace(Deduplication::recorded(opened.dedup));
         Ok((topic, opened.created))
     }
 
@@ -132,6 +132,11 @@ impl Topic {
     /// The log, if messages are kept.
     pub fn log(&self) -> Option<&ManagedLog> {
         self.log.as_ref()
+    }
+
+    /// Whether it belongs to `bundle`.
+    pub fn is_of(&self, bundle: &Rc<Bundle>) -> bool {
+        self.bundle.as_ref().is_some_and(|own| Rc::ptr_eq(own, bundle))
     }
 
     pub(crate) fn bundle(&self) -> Option<&Rc<Bundle>> {
@@ -194,7 +199,7 @@ impl Topic {
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         dispatcher::Settings {
             topic: self.name.to_string(),
-            partition: self.name.partition_index().and_then(|index| u32::try_from(index).ok()),
+            partition: self.name.partition_index(),
             durable,
             failover_ring: rules.failover_consistent_hashing,
             failover_delay_ms: millis(rules.failover_delay),
@@ -253,6 +258,8 @@ impl LogSink for Topic {
 
 impl SnapshotSource for Topic {
     fn cursor_snapshot(&self, cursor: &str) -> Option<Bytes> {
-        self.subscription(cursor).filter(|subscription| subscription.durable).map(|subscription| subscription.snapshot())
+        self.subscription(cursor)
+            .filter(|subscription| subscription.durable)
+            .map(|subscription| subscription.snapshot())
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use plerion_wire::{Command, ServerError, encode, proto, version};
+use plerion_wire::{Command, encode, proto, version};
 
 use super::Connection;
 use super::reader::Ended;
@@ -36,7 +36,9 @@ impl Session {
     /// Whether the client takes REACHED_END_OF_TOPIC. Clients in C++ and Go close the connection on it.
     pub(crate) fn takes_end_of_topic(&self) -> bool {
         version::supports_reached_end_of_topic(self.protocol_version)
-            && !["Pulsar-CPP", "Pulsar Go", "pulsar-client-python"].iter().any(|name| self.client_version.starts_with(name))
+            && !["Pulsar-CPP", "Pulsar Go", "pulsar-client-python"]
+                .iter()
+                .any(|name| self.client_version.starts_with(name))
     }
 }
 
@@ -52,12 +54,13 @@ pub(super) fn before_ready(shard: &Rc<Shard>, connection: &Rc<Connection>, comma
     session.ready = true;
     session.client_version = connect.client_version.as_str().into();
     session.protocol_version = version::negotiate(connect.protocol_version.unwrap_or(0));
+    let settings = shard.settings();
     let connected = proto::CommandConnected {
         server_version: concat!("Plerion ", env!("CARGO_PKG_VERSION")).into(),
         protocol_version: Some(session.protocol_version),
-        max_message_size: i32::try_from(shard.settings().topic.max_message_size).ok(),
+        max_message_size: i32::try_from(settings.network.max_message_size).ok(),
         feature_flags: Some(proto::FeatureFlags {
-            supports_topic_watchers: Some(shard.settings().topic_watchers),
+            supports_topic_watchers: Some(settings.topics.match_patterns),
             supports_get_partitioned_metadata_without_auto_creation: Some(true),
             ..Default::default()
         }),
@@ -69,7 +72,7 @@ pub(super) fn before_ready(shard: &Rc<Shard>, connection: &Rc<Connection>, comma
 
 /// Pings a silent client and resolves when it stays silent, or when it never introduced itself.
 pub(super) async fn keep_alive(shard: &Rc<Shard>, connection: &Rc<Connection>) -> Ended {
-    let interval = shard.settings().keep_alive;
+    let interval = shard.keep_alive();
     tokio::time::sleep(interval.min(INTRODUCTION)).await;
     if !connection.session().is_ready() {
         return Ended::Silent;
@@ -85,6 +88,7 @@ pub(super) async fn keep_alive(shard: &Rc<Shard>, connection: &Rc<Connection>) -
             continue;
         }
         if !is_alive(connection, interval).await {
+            shard.counters().silent_client();
             return Ended::Silent;
         }
     }
@@ -99,6 +103,3 @@ pub(crate) async fn is_alive(connection: &Connection, patience: Duration) -> boo
         () = connection.until_closed() => false,
     }
 }
-
-/// The code for a client that may not do what it asked for.
-pub(crate) const REFUSED: ServerError = ServerError::AuthorizationError;

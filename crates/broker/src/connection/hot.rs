@@ -28,7 +28,7 @@ pub(super) fn send(
     let place = connection.attachments.borrow().producers.get(&send.producer_id).and_then(Attached::place);
     let Some((home, key)) = place else {
         let now = shard.clock().monotonic();
-        let within = shard.settings().keep_alive;
+        let within = shard.keep_alive();
         return if connection.attachments.borrow().was_closed(send.producer_id, now, within) {
             Ok(None)
         } else {
@@ -37,7 +37,7 @@ pub(super) fn send(
         };
     };
     connection.reserve(Released { publishes: 1, bytes: payload.len() });
-    shard.publishing.add(payload.len());
+    shard.core.publishing.add(payload.len());
     if home != shard.id {
         return Ok(Some((home, Target::Producer(key))));
     }
@@ -106,11 +106,11 @@ fn consumer_command(context: &Context, key: ConsumerKey, command: Command<'_>) {
 
 /// Waits until the connection may publish more: neither it nor the broker has too much under way.
 pub(super) async fn publish_budget(shard: &Rc<Shard>, connection: &Rc<Connection>) {
-    let limit = shard.settings().max_pending_publishes;
+    let limit = shard.settings().network.max_pending_publishes as usize;
     if connection.publishing.get().publishes >= limit {
         while connection.publishing.get().publishes > limit / 2 {
             connection.resume.notified().await;
         }
     }
-    shard.publishing.wait().await;
+    shard.core.publishing.wait().await;
 }

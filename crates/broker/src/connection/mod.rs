@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use plerion_topic::{ClientFacts, ConnectionId};
-use plerion_wire::{ServerError, encode};
+use plerion_clock::SharedClock;
+use plerion_topic::{ClientFacts, ConnectionId, ConsumerKey};
 use plerion_wire::proto::BaseCommand;
+use plerion_wire::{ServerError, encode};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
@@ -17,10 +18,10 @@ use crate::shard::Shard;
 
 mod attachments;
 mod commands;
-mod handshake;
+pub(crate) mod handshake;
 pub(crate) mod hot;
 mod outbox;
-mod reader;
+pub(crate) mod reader;
 mod writer;
 
 pub(crate) use attachments::{Attached, Attachments};
@@ -40,6 +41,7 @@ const DRAIN: Duration = Duration::from_millis(500);
 pub(crate) struct Connection {
     pub(crate) id: ConnectionId,
     pub(crate) address: Arc<str>,
+    pub(crate) clock: SharedClock,
     stream: TcpStream,
     outbox: RefCell<Outbox>,
     write: Notify,
@@ -50,6 +52,8 @@ pub(crate) struct Connection {
     resume: Notify,
     closing: Cell<Closing>,
     closed: Notify,
+    /// Its producers and consumers have been told.
+    gone: Cell<bool>,
     /// When something last arrived, by the monotonic clock.
     heard: Cell<Duration>,
     /// Woken by each PONG.
@@ -67,7 +71,7 @@ enum Closing {
 }
 
 impl Connection {
-    fn new(id: ConnectionId, stream: TcpStream, address: Arc<str>, now: Duration) -> Rc<Self> {
+    fn new(id: ConnectionId, stream: TcpStream, address: Arc<str>, clock: SharedClock) -> Rc<Self> {
         Rc::new(Self {
             id,
             address,
@@ -79,7 +83,9 @@ impl Connection {
             resume: Notify::new(),
             closing: Cell::new(Closing::Open),
             closed: Notify::new(),
-            heard: Cell::new(now),
+            heard: Cell::new(clock.monotonic()),
+            gone: Cell::new(false),
+            clock,
             ponged: Notify::new(),
             session: RefCell::default(),
             attachments: RefCell::default(),
@@ -88,10 +94,11 @@ impl Connection {
 
     /// Serves `stream` until either side closes it.
     pub(crate) async fn serve(shard: Rc<Shard>, stream: TcpStream) {
-        let address: Arc<str> = stream.peer_addr().map_or_else(|_| Arc::from("unknown"), |peer| peer.to_string().into());
+        let address: Arc<str> =
+            stream.peer_addr().map_or_else(|_| Arc::from("unknown"), |peer| peer.to_string().into());
         let _ = stream.set_nodelay(true);
-        let now = shard.clock().monotonic();
-        let connection = shard.switchboard.insert(|id| Self::new(id, stream, address, now));
+        let clock = shard.clock().clone();
+        let connection = shard.switchboard.insert(|id| Self::new(id, stream, address, clock));
         shard.counters().connections_opened();
         tracing::debug!(client = %connection.address, "connection opened");
         let mut writer = tokio::task::spawn_local(writer::run(shard.clone(), connection.clone()));
@@ -104,6 +111,8 @@ impl Connection {
         connection.close_after_writing();
         shard.switchboard.remove(connection.id.key);
         commands::detach_all(&shard, &connection);
+        connection.gone.set(true);
+        connection.closed.notify_waiters();
         if tokio::time::timeout(DRAIN, &mut writer).await.is_err() {
             connection.close();
             writer.abort();
@@ -147,6 +156,16 @@ impl Connection {
         !full
     }
 
+    /// Whether it has said that it takes no more, and not yet that it does again.
+    pub(crate) fn is_congested(&self) -> bool {
+        self.congested.get()
+    }
+
+    /// Where its consumers are.
+    pub(crate) fn consumer_places(&self) -> Vec<(u16, ConsumerKey)> {
+        self.attachments.borrow().consumers.values().filter_map(Attached::place).collect()
+    }
+
     /// Whether a congested connection has become free, asked once per relief.
     fn relieved(&self) -> bool {
         self.congested.get() && self.outbox.borrow().queued() < RELIEVED && self.congested.replace(false)
@@ -173,7 +192,13 @@ impl Connection {
 
     /// What the client said of itself.
     pub(crate) fn facts(&self) -> ClientFacts {
-        ClientFacts { address: self.address.clone(), version: self.session.borrow().client_version.clone() }
+        let session = self.session.borrow();
+        ClientFacts {
+            address: self.address.clone(),
+            version: session.client_version.clone(),
+            protocol_version: session.protocol_version,
+            takes_end_of_topic: session.takes_end_of_topic(),
+        }
     }
 
     /// The session; it changes only during the handshake.
@@ -202,6 +227,17 @@ impl Connection {
     async fn until_closed(&self) {
         let closed = self.closed.notified();
         if self.closing.get() == Closing::Open {
+            closed.await;
+        }
+    }
+
+    /// Resolves when its producers and consumers have been told that it is gone.
+    pub(crate) async fn ended(&self) {
+        loop {
+            let closed = self.closed.notified();
+            if self.gone.get() {
+                return;
+            }
             closed.await;
         }
     }

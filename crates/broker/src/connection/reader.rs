@@ -74,7 +74,8 @@ pub(super) async fn run(shard: &Rc<Shard>, connection: &Rc<Connection>) -> Ended
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
             Err(error) => return Ended::Socket(error),
         }
-        if let Err(ended) = Round { shard, connection, remote: Vec::new(), at: 0 }.frames(&mut buffer) {
+        let round = Round { shard, connection, remote: Vec::new(), at: 0 };
+        if let Err(ended) = round.frames(&mut buffer) {
             return ended;
         }
         if buffer.len() >= LARGE {

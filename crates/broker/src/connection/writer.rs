@@ -24,10 +24,7 @@ pub(super) async fn run(shard: Rc<Shard>, connection: Rc<Connection>) {
 
 async fn flush(shard: &Rc<Shard>, connection: &Rc<Connection>) -> io::Result<()> {
     while connection.outbox.borrow().queued() > 0 && connection.closing.get() != Closing::Now {
-        let written = connection
-            .outbox
-            .borrow_mut()
-            .write_with(|slices| connection.stream.try_write_vectored(slices));
+        let written = connection.outbox.borrow_mut().write_with(|slices| connection.stream.try_write_vectored(slices));
         match written {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(_) => {}

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use plerion_subscription::cursor::Acked;
 use plerion_subscription::Position;
+use plerion_subscription::cursor::Acked;
 use plerion_wire::command::{Ack, AckType, MessageId, TxnId};
 use plerion_wire::{ServerError, proto};
 
@@ -58,9 +58,7 @@ impl Subscription {
             return;
         }
         let room = match ack.ack_type {
-            AckType::Individual => {
-                ack.message_ids.iter().fold(false, |room, id| self.ack_one(id) || room)
-            }
+            AckType::Individual => ack.message_ids.iter().fold(false, |room, id| self.ack_one(id) || room),
             AckType::Cumulative => {
                 if let Some(id) = ack.message_ids.iter().next() {
                     self.ack_up_to(id);

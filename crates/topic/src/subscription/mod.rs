@@ -38,7 +38,7 @@ pub struct Subscription {
     pub(crate) dispatcher: RefCell<Dispatcher>,
     consumers: RefCell<FxHashMap<dispatcher::ConsumerKey, Rc<Consumer>>>,
     /// The partition's index, if the topic is one.
-    partition: Option<i32>,
+    partition: Option<u32>,
     pumping: Cell<Pumping>,
     /// When the timer that is set next asks for a read, in ms since the epoch.
     timer: Cell<Option<u64>>,
@@ -46,6 +46,8 @@ pub struct Subscription {
     /// A seek is under way: nobody may join.
     seeking: Cell<bool>,
     deleted: Cell<bool>,
+    /// The consumers know that a terminated topic has no more for them.
+    told_end: Cell<bool>,
     /// Whether the cursor has changes that the state log does not have.
     pub(crate) unsaved: Cell<bool>,
     acks: RefCell<ack::Waiting>,
@@ -102,6 +104,7 @@ impl Subscription {
             scratch: RefCell::default(),
             seeking: Cell::new(false),
             deleted: Cell::new(false),
+            told_end: Cell::new(false),
             unsaved: Cell::new(false),
             acks: RefCell::default(),
             delivered: Flow::default(),
@@ -131,6 +134,7 @@ impl Subscription {
         let now = self.context.clock.wall_ms();
         let events = self.dispatcher.borrow_mut().add_consumer(joining, now)?;
         self.consumers.borrow_mut().insert(consumer.session(), consumer.clone());
+        self.told_end.set(false);
         self.announce(&events);
         Ok(())
     }

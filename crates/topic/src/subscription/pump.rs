@@ -49,6 +49,7 @@ impl Subscription {
                 None => {
                     self.pumping.set(Pumping::Idle);
                     self.arm();
+                    self.tell_end();
                     break;
                 }
             }
@@ -190,7 +191,7 @@ impl Subscription {
                 consumer_id: consumer.id,
                 ledger_id: entry.position.ledger.cast_unsigned(),
                 entry_id: entry.position.entry.cast_unsigned(),
-                partition: self.partition.unwrap_or(-1),
+                partition: self.partition.map_or(-1, u32::cast_signed),
                 redelivery_count: delivery.redelivery_count,
                 ack_set: &ack_set,
                 consumer_epoch: consumer.epoch.get(),
@@ -244,4 +245,3 @@ fn runs(positions: &[Position]) -> impl Iterator<Item = (Position, Position, usi
         .chunk_by(|a, b| a.ledger == b.ledger && a.entry + 1 == b.entry)
         .filter_map(|run| Some((*run.first()?, *run.last()?, run.len())))
 }
-

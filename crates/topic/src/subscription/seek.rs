@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use bytes::Bytes;
 use plerion_subscription::{Layout, Position};
 
 use super::Subscription;
@@ -38,7 +39,7 @@ impl Subscription {
         let (position, batch) = match target {
             Target::Entry(position) => (position, None),
             Target::Batch(position, left) => (position, Some(left)),
-            Target::Time(at) => (self.first_published_at(at).await?, None),
+            Target::Time(at) => (facts::first_published_at(&self.log, at).await?, None),
         };
         {
             let batch = batch.as_deref().map(|left| (left, 0));
@@ -48,20 +49,11 @@ impl Subscription {
         self.persist().await
     }
 
-    /// The first entry published at `at` or later, or the end.
-    pub(crate) async fn first_published_at(&self, at: u64) -> Result<Position, Error> {
-        let earlier = self.log.find_by_publish_time(at, facts::publish_time).await?;
-        Ok(match earlier {
-            Some(last) => Position::new(last.ledger, last.entry + 1),
-            None => self.log.first(),
-        })
-    }
-
     /// Counts as acknowledged what was published before `before`, in ms since the epoch.
     ///
     /// # Errors
     /// What reading the log says.
-    pub(crate) async fn expire(self: &Rc<Self>, before: u64) -> Result<(), Error> {
+    pub async fn expire(self: &Rc<Self>, before: u64) -> Result<(), Error> {
         if let Some(last) = self.log.find_by_publish_time(before, facts::publish_time).await? {
             let backlog = self.backlog();
             self.skip_up_to(last);
@@ -85,6 +77,26 @@ impl Subscription {
         if let Some(last) = last {
             self.skip_up_to(last);
         }
+    }
+
+    /// The `nth` unacknowledged entry, counted from 1, and its place.
+    ///
+    /// # Errors
+    /// What reading the log says.
+    pub async fn peek(&self, nth: u64) -> Result<Option<(Position, Bytes)>, Error> {
+        let mut found = None;
+        {
+            let cursor = self.cursor.borrow();
+            let mut from = cursor.mark_delete();
+            for _ in 0..nth {
+                found = cursor.next_unacked(from, &self.log);
+                let Some(next) = found else { return Ok(None) };
+                from = Position::new(next.ledger, next.entry + 1);
+            }
+        }
+        let Some(position) = found else { return Ok(None) };
+        let reading = self.log.read(position, position, 1, usize::MAX).await?;
+        Ok(reading.entries.into_iter().next().map(|entry| (entry.position, entry.bytes)))
     }
 
     /// Counts everything as acknowledged.

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use plerion_subscription::Position;
-use plerion_subscription::dispatcher::Kind;
+use plerion_subscription::{Layout, Position};
+use plerion_subscription::dispatcher::{ConsumerKey, Kind};
 use plerion_wire::proto;
 
 use super::Subscription;
@@ -62,6 +62,17 @@ impl Subscription {
         }
     }
 
+    /// The partition's index, if the topic is one.
+    pub fn partition(&self) -> Option<u32> {
+        self.partition
+    }
+
+    /// The hashes each consumer owns (Key_Shared), as texts.
+    pub fn key_ranges(&self) -> Vec<(ConsumerKey, String)> {
+        let ranges = self.dispatcher.borrow().key_ranges();
+        ranges.into_iter().map(|(key, range)| (key, format!("[{}, {}]", range.start, range.end))).collect()
+    }
+
     /// The runs of acknowledged entries after the mark-delete position, both ends included.
     pub fn acked_runs(&self) -> Vec<(Position, Position)> {
         self.cursor.borrow().acked_runs().collect()
@@ -78,7 +89,10 @@ impl Subscription {
 
     /// Tells the consumers that can be told that a terminated topic has no more for them.
     pub(crate) fn tell_end(&self) {
-        if self.backlog() > 0 {
+        if self.log.terminated().is_none() || self.dispatcher.borrow().read_position() <= self.log.last() {
+            return;
+        }
+        if self.told_end.replace(true) {
             return;
         }
         for consumer in self.consumers() {

@@ -5,6 +5,7 @@
 use std::future::Future;
 use std::rc::Rc;
 
+use plerion_resources::names::TopicName;
 use plerion_wire::ServerError;
 use plerion_wire::proto::BaseCommand;
 use plerion_wire::proto::base_command::Type;
@@ -29,6 +30,15 @@ pub(super) struct Caller {
 }
 
 impl Caller {
+    /// The topic a client names.
+    ///
+    /// # Errors
+    /// What is wrong with the name.
+    fn topic(&self, name: &str) -> Result<TopicName, Failure> {
+        name.parse::<TopicName>()
+            .map_err(|error| Failure::new(ServerError::InvalidTopicName, format!("Invalid topic name: {error}")))
+    }
+
     /// Whether the client may do `operation`.
     ///
     /// # Errors
@@ -133,8 +143,7 @@ pub(super) fn detach_all(shard: &Rc<Shard>, connection: &Rc<Connection>) {
 
 /// Tells the consumers of `connection` that its socket takes more.
 pub(super) fn consumers_writable(shard: &Rc<Shard>, connection: &Rc<Connection>) {
-    let places: Vec<_> = connection.attachments.borrow().consumers.values().filter_map(Attached::place).collect();
-    for (home, key) in places {
+    for (home, key) in connection.consumer_places() {
         if home != shard.id {
             shard.switchboard.mesh.post(home, Message::Writable { consumer: key });
         } else if let Some(consumer) = shard.context.consumers.get(key) {

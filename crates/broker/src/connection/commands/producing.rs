@@ -1,0 +1,187 @@
+//! PRODUCER and CLOSE_PRODUCER.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use plerion_resources::names::TopicName;
+use plerion_topic::{NewProducer, Producer, ProducerKey, Start};
+use plerion_wire::ServerError;
+use plerion_wire::proto::{self, CommandCloseProducer, CommandProducer, CommandProducerSuccess};
+use tokio::task::spawn_local;
+
+use super::{Caller, schemas};
+use crate::authorizer::Operation;
+use crate::connection::{Attached, Connection};
+use crate::failure::Failure;
+use crate::shard::Shard;
+
+/// What the topic's shard has made.
+struct Opened {
+    key: ProducerKey,
+    success: CommandProducerSuccess,
+}
+
+/// Opens a producer. Asked again under the same id, the client gets the same answer.
+pub(super) fn open(caller: Caller, command: CommandProducer) {
+    let (id, request_id) = (command.producer_id, command.request_id);
+    let ticket = {
+        let attachments = &mut *caller.connection.attachments.borrow_mut();
+        match attachments.producers.get(&id) {
+            Some(Attached::Open { reply, .. }) => {
+                let again = CommandProducerSuccess { request_id, ..reply.clone() };
+                return caller.connection.send(&again.into());
+            }
+            Some(Attached::Opening(_)) => {
+                let failure = Failure::not_ready("Producer is already present on the connection");
+                return caller.fail(request_id, &failure);
+            }
+            None => {}
+        }
+        let ticket = attachments.ticket();
+        attachments.producers.insert(id, Attached::Opening(ticket));
+        ticket
+    };
+    spawn_local(async move {
+        let outcome = create(&caller, command).await;
+        let attachments = &mut *caller.connection.attachments.borrow_mut();
+        let wanted = attachments.producers.get(&id).is_some_and(|slot| slot.is_attempt(ticket));
+        match outcome {
+            Ok((home, Opened { key, success })) if wanted => {
+                attachments.producers.insert(id, Attached::Open { home, key, reply: success.clone() });
+                caller.connection.send(&success.into());
+            }
+            // The client has closed it, or the connection, meanwhile.
+            Ok((home, opened)) => detach(&caller.shard, home, opened.key),
+            Err(failure) if wanted => {
+                attachments.producers.remove(&id);
+                caller.fail(request_id, &failure);
+            }
+            Err(_) => {}
+        }
+    });
+}
+
+async fn create(caller: &Caller, command: CommandProducer) -> Result<(u16, Opened), Failure> {
+    let name = caller.topic(&command.topic)?;
+    caller.authorize(&Operation::Produce(&name))?;
+    let home = caller.shard.home_of(&name).await?;
+    let (connection, client) = (caller.connection.id, caller.connection.facts());
+    let opened = caller
+        .shard
+        .on(home, move |shard| async move {
+            let topic = shard.writable_topic(&name).await?;
+            if command.encrypted != Some(true) && shard.settings().topics.encryption_required {
+                return Err(Failure::new(ServerError::MetadataError, "Encryption is required in topic"));
+            }
+            let schema_version = schemas::for_producer(&shard, &name, command.schema.as_ref()).await?;
+            if let Some(subscription) = &command.initial_subscription_name {
+                initial_subscription(&shard, &topic, &name, subscription).await?;
+            }
+            let given = command.producer_name.filter(|given| !given.is_empty());
+            let new = NewProducer {
+                connection,
+                client,
+                id: command.producer_id,
+                request_id: command.request_id,
+                user_provided_name: given.is_some() && command.user_provided_producer_name != Some(false),
+                name: given.unwrap_or_else(|| shard.core.names.next()),
+                epoch: command.epoch.unwrap_or(0),
+                access: command
+                    .producer_access_mode
+                    .and_then(|mode| proto::ProducerAccessMode::try_from(mode).ok())
+                    .unwrap_or(proto::ProducerAccessMode::Shared),
+                topic_epoch: command.topic_epoch,
+                schema_version,
+                metadata: properties(command.metadata),
+            };
+            let producer = attach(&shard, &topic, new).await?;
+            Ok(Opened { key: producer.key, success: producer.success() })
+        })
+        .await??;
+    Ok((home, opened))
+}
+
+/// Attaches; if somebody stands in the way, asks first whether they are still alive.
+async fn attach(
+    shard: &Rc<Shard>,
+    topic: &Rc<plerion_topic::Topic>,
+    new: NewProducer,
+) -> Result<Rc<Producer>, Failure> {
+    match topic.attach(new.clone()).await {
+        Err(error) => match error.holder() {
+            Some(holder) if holder != new.connection && !shard.is_alive(holder).await => Ok(topic.attach(new).await?),
+            _ => Err(error.into()),
+        },
+        Ok(producer) => Ok(producer),
+    }
+}
+
+async fn initial_subscription(
+    shard: &Rc<Shard>,
+    topic: &Rc<plerion_topic::Topic>,
+    name: &TopicName,
+    subscription: &str,
+) -> Result<(), Failure> {
+    if !name.is_persistent() {
+        return Err(Failure::not_allowed("a non-persistent topic keeps no subscriptions"));
+    }
+    if topic.subscription(subscription).is_some() {
+        return Ok(());
+    }
+    if !shard.settings().topics.auto_create_subscription {
+        let why = "Could not create the initial subscription due to the auto subscription creation is not allowed.";
+        return Err(Failure::not_allowed(why));
+    }
+    match topic.create_subscription(subscription, Start::Earliest, Default::default()).await {
+        Ok(_) | Err(plerion_topic::Error::SubscriptionExists(_)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Closes a producer after everything it has sent is answered.
+pub(super) fn close(caller: Caller, command: &CommandCloseProducer) {
+    let (id, request_id) = (command.producer_id, command.request_id);
+    let closed = {
+        let mut attachments = caller.connection.attachments.borrow_mut();
+        let closed = attachments.producers.remove(&id);
+        attachments.producer_closed(id, caller.shard.clock().monotonic());
+        closed
+    };
+    let Some((home, key)) = closed.and_then(|slot| slot.place()) else { return caller.succeed(request_id) };
+    spawn_local(async move {
+        let closing = caller.shard.on(home, move |shard| async move {
+            if let Some(producer) = shard.context.producers.get(key) {
+                producer.close().await;
+            }
+        });
+        // A broker that stops meanwhile closes the producer too.
+        let _ = closing.await;
+        caller.succeed(request_id);
+    });
+}
+
+/// Takes a producer off its topic: its client is gone.
+pub(super) fn detach(shard: &Rc<Shard>, home: u16, key: ProducerKey) {
+    shard.post(home, move |shard| {
+        if let Some(producer) = shard.context.producers.get(key) {
+            producer.abandon();
+        }
+    });
+}
+
+impl Connection {
+    /// Tells the client that its producer is gone, and forgets it.
+    pub(crate) fn producer_closed_by_broker(&self, id: u64) {
+        let mut attachments = self.attachments.borrow_mut();
+        attachments.producers.remove(&id);
+        attachments.producer_closed(id, self.clock.monotonic());
+        drop(attachments);
+        let close = CommandCloseProducer { producer_id: id, request_id: u64::MAX, ..CommandCloseProducer::default() };
+        self.send(&close.into());
+    }
+}
+
+/// Keys and values as a client gave them.
+pub(super) fn properties(pairs: Vec<proto::KeyValue>) -> BTreeMap<String, String> {
+    pairs.into_iter().map(|pair| (pair.key, pair.value)).collect()
+}
