@@ -11,4 +11,5 @@ mod load_maths;
 mod modular_shed;
 mod placement;
 mod service_unit;
+mod split;
 mod transfer;
