@@ -47,27 +47,6 @@ pub struct Consumer {
     pub description: String,
 }
 
-/// What a dispatcher tells of a consumer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stats {
-    /// The session.
-    pub key: ConsumerKey,
-    /// Messages it may be sent; negative after a batch larger than what was left.
-    pub permits: i64,
-    /// Messages it has and has not acknowledged; 0 for Exclusive and Failover, where nobody counts.
-    pub unacked: u64,
-    /// Entries it has and has not acknowledged, likewise.
-    pub pending: u64,
-    /// Whether it is not served because it has too many unacknowledged messages.
-    pub blocked: bool,
-    /// Whether its connection takes messages.
-    pub writable: bool,
-    /// Whether it is served at all; of a Failover subscription only one is.
-    pub active: bool,
-    /// The greatest epoch heard from it.
-    pub epoch: u64,
-}
-
 /// The number of a consumer's slot.
 pub(super) type SlotId = u32;
 

@@ -10,6 +10,7 @@
 mod chunks;
 mod consumer;
 mod core;
+mod entry;
 mod invariants;
 mod pending;
 mod read;
@@ -18,70 +19,23 @@ mod replay;
 mod settings;
 mod shared;
 mod single;
+mod stats;
 mod turn;
 
 #[cfg(test)]
 mod tests;
 
-pub use consumer::{Consumer, ConsumerKey, KeyShared, Stats};
+pub use consumer::{Consumer, ConsumerKey, KeyShared};
+pub use entry::{Chunk, Delivery, Event, Facts};
 pub use read::{Plan, Read, Stale};
 pub use refusal::{Code, Refusal};
 pub use settings::{Kind, Settings};
+pub use stats::Stats;
 
 use self::core::Core;
-use crate::selector::{DrainingHash, Range};
 use crate::{Cursor, Layout, Position};
 use shared::Shared;
 use single::Single;
-
-/// What a dispatcher has to know of an entry to route it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Facts {
-    /// Where it is.
-    pub position: Position,
-    /// How many messages are in it: the batch size, 1 for a single message.
-    pub messages: u32,
-    /// The Murmur3 hash of its key, see [`crate::sticky::KeyFacts::hash`]; Key_Shared alone looks at it.
-    pub key_hash: u32,
-    /// When it is to be delivered, in milliseconds of the epoch.
-    pub deliver_at: Option<u64>,
-    /// Which chunk of a chunked message it is.
-    pub chunk: Option<Chunk>,
-}
-
-/// A part of a message that was published in several entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chunk {
-    /// A hash of the message's uuid: the same for its chunks, different for other messages.
-    pub message: u64,
-    /// The chunk's number, from 0.
-    pub id: u32,
-    /// How many chunks the message has.
-    pub count: u32,
-}
-
-/// An entry that a consumer gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Delivery {
-    /// The entry's index among those offered.
-    pub index: usize,
-    /// Who gets it.
-    pub consumer: ConsumerKey,
-    /// How often the consumers asked for it again before.
-    pub redelivery_count: u32,
-}
-
-/// Something consumers are to be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A Failover consumer became the active one, or is not it (any more).
-    ActiveChanged {
-        /// Whom to tell.
-        consumer: ConsumerKey,
-        /// Whether it is the active one.
-        is_active: bool,
-    },
-}
 
 /// The dispatch state of one subscription, of any type.
 #[derive(Debug)]
@@ -210,7 +164,7 @@ impl Dispatcher {
     }
 
     /// Decides who gets the entries of a read, ascending by position; of a forward read these are all entries of the
-    /// log from its start on, except that acknowledged ones may be left out. Deliveries are appended to `out` in
+    /// log from its start on, except that acknowledged ones may be left out; earlier ones are ignored. Deliveries are appended to `out` in
     /// order; entries that are not among them will be asked for again in time.
     ///
     /// # Errors
@@ -294,114 +248,6 @@ impl Dispatcher {
     /// Moves the read position forward to `position`, over entries that need not be read.
     pub fn skip_to(&mut self, position: Position) {
         self.core.read_position = self.core.read_position.max(position);
-    }
-
-    /// The place from which new entries are read; [`Position::EARLIEST`] right after a rewind.
-    pub fn read_position(&self) -> Position {
-        self.core.read_position
-    }
-
-    /// Whether a read is out.
-    pub fn is_reading(&self) -> bool {
-        self.core.lease.is_out()
-    }
-
-    /// Whether a consumer is connected. Acknowledgements of others are those of former sessions and void.
-    pub fn has_consumer(&self, key: ConsumerKey) -> bool {
-        self.core.consumers.id(key).is_some()
-    }
-
-    /// How many consumers are connected.
-    pub fn consumer_count(&self) -> usize {
-        self.core.consumers.len()
-    }
-
-    /// The consumer that is served alone, of Exclusive and Failover.
-    pub fn active_consumer(&self) -> Option<ConsumerKey> {
-        match &self.mode {
-            Mode::Single(single) => Some(self.core.consumers.get(single.active()?)?.consumer.key),
-            Mode::Shared(_) => None,
-        }
-    }
-
-    /// The figures of one consumer.
-    pub fn consumer(&self, key: ConsumerKey) -> Option<Stats> {
-        self.core.consumers.id(key).and_then(|id| self.stats(id))
-    }
-
-    /// The figures of all consumers, the most preferred first.
-    pub fn consumers(&self) -> impl Iterator<Item = Stats> {
-        self.core.consumers.order().iter().filter_map(|&id| self.stats(id))
-    }
-
-    fn stats(&self, id: consumer::SlotId) -> Option<Stats> {
-        let slot = self.core.consumers.get(id)?;
-        Some(Stats {
-            key: slot.consumer.key,
-            permits: slot.permits,
-            unacked: slot.unacked,
-            pending: slot.pending,
-            blocked: slot.blocked,
-            writable: slot.writable,
-            active: match &self.mode {
-                Mode::Single(single) => single.active() == Some(id),
-                Mode::Shared(_) => true,
-            },
-            epoch: slot.consumer.epoch,
-        })
-    }
-
-    /// Unacknowledged messages at all consumers (shared kinds).
-    pub fn unacked(&self) -> u64 {
-        self.shared().map_or(0, Shared::unacked)
-    }
-
-    /// Whether nobody is served because there are too many unacknowledged messages.
-    pub fn is_blocked(&self) -> bool {
-        self.shared().is_some_and(Shared::is_blocked)
-    }
-
-    /// Entries read before that wait to be read again.
-    pub fn replay_len(&self) -> usize {
-        self.shared().map_or(0, Shared::replay_len)
-    }
-
-    /// Entries that wait for their time.
-    pub fn delayed_len(&self) -> usize {
-        self.shared().map_or(0, Shared::delayed_len)
-    }
-
-    /// The consumer an entry is pending at (shared kinds).
-    pub fn holder(&self, position: Position) -> Option<ConsumerKey> {
-        let slot = self.shared()?.holder(position)?;
-        Some(self.core.consumers.get(slot)?.consumer.key)
-    }
-
-    /// How often an entry in flight was asked for again.
-    pub fn redelivery_count(&self, position: Position) -> u32 {
-        self.shared().map_or(0, |shared| shared.redelivery_count(position))
-    }
-
-    /// The hashes each consumer owns (Key_Shared), ascending.
-    pub fn key_ranges(&self) -> Vec<(ConsumerKey, Range)> {
-        let ranges = self.shared().map(Shared::ranges).unwrap_or_default();
-        ranges
-            .into_iter()
-            .filter_map(|range| Some((self.core.consumers.get(range.owner)?.consumer.key, range)))
-            .collect()
-    }
-
-    /// The hashes that wait for a former owner (Key_Shared), in no order.
-    pub fn draining_hashes(&self) -> Vec<(ConsumerKey, DrainingHash)> {
-        let hashes = self.shared().map(Shared::draining).unwrap_or_default();
-        hashes.into_iter().filter_map(|hash| Some((self.core.consumers.get(hash.owner)?.consumer.key, hash))).collect()
-    }
-
-    fn shared(&self) -> Option<&Shared> {
-        match &self.mode {
-            Mode::Single(_) => None,
-            Mode::Shared(shared) => Some(shared),
-        }
     }
 
     /// Whether `newcomer` fits to the subscription and its consumers.

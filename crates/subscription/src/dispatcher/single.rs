@@ -97,10 +97,12 @@ impl Single {
     pub(super) fn offer(&self, core: &mut Core, entries: &[Facts], cursor: &Cursor, out: &mut Vec<Delivery>) {
         let Some(slot) = self.active.and_then(|id| core.consumers.get_mut(id)) else { return };
         for (index, entry) in entries.iter().enumerate() {
+            if entry.position < core.read_position {
+                continue;
+            }
             let messages = cursor.remaining_count(entry.position, entry.messages.max(1));
             if messages > 0 {
                 if !slot.has_capacity() {
-                    core.read_position = entry.position;
                     return;
                 }
                 slot.permits -= i64::from(messages);

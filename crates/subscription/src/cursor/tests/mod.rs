@@ -176,6 +176,38 @@ fn only_changes_make_a_cursor_dirty() {
 }
 
 #[test]
+fn a_filled_run_makes_a_small_delta() {
+    let log = TestLog::with(1000);
+    let mut cursor = cursor();
+    cursor.drain();
+    (0..1000).step_by(2).skip(1).for_each(|entry| _ = cursor.ack(at(entry), &log));
+    (0..1000).step_by(2).for_each(|entry| _ = cursor.ack(at(entry + 1), &log));
+    cursor.ack(at(0), &log);
+    assert_eq!(cursor.mark_delete(), at(999));
+    assert!(cursor.drain().unwrap().len() < 30);
+}
+
+#[test]
+fn an_old_delta_applied_again_changes_nothing() {
+    let log = TestLog::with(10);
+    let mut cursor = cursor();
+    let mut replica = Cursor::restore(&cursor.drain().unwrap()).unwrap();
+    let deltas: Vec<_> = [[1, 2], [0, 5], [3, 4]]
+        .into_iter()
+        .map(|entries| {
+            entries.into_iter().for_each(|entry| _ = cursor.ack(at(entry), &log));
+            cursor.ack_batch(at(8), &[1 << entries[0]], 10, &log);
+            cursor.drain().unwrap()
+        })
+        .collect();
+    for delta in deltas.iter().chain(&deltas[..2]) {
+        replica.apply(delta).unwrap();
+    }
+    assert_eq!(replica.state, cursor.state);
+    assert_eq!((replica.mark_delete(), replica.is_acked(at(8))), (at(5), true));
+}
+
+#[test]
 fn damaged_records_are_refused_and_change_nothing() {
     let log = TestLog::with(9);
     let mut cursor = cursor();

@@ -34,7 +34,10 @@ impl Shared {
                 return;
             }
             if forward {
-                core.read_position = core.read_position.max(entry.position.after());
+                if entry.position < core.read_position {
+                    continue;
+                }
+                core.read_position = entry.position.after();
             }
             let messages = cursor.remaining_count(entry.position, entry.messages.max(1));
             if messages == 0 {
@@ -43,7 +46,10 @@ impl Shared {
             }
             let waiting = if forward {
                 let hash = self.hash(entry);
-                if self.sets_aside(entry, hash, core, now_ms) {
+                if let Some(at) = entry.deliver_at
+                    && core.settings.delayed.must_wait(at, now_ms)
+                {
+                    self.delayed.insert(at, entry.position, hash);
                     continue;
                 }
                 Waiting { redeliveries: 0, hash, lane: None }
@@ -81,17 +87,6 @@ impl Shared {
         match &self.keys {
             Some(keys) => keys.selector.sticky_hash(entry.key_hash),
             None => entry.chunk.map_or(0, Chunks::hash),
-        }
-    }
-
-    /// Keeps an entry for later if its time has not come; true also if it is known already.
-    fn sets_aside(&mut self, entry: &Facts, hash: u16, core: &Core, now_ms: u64) -> bool {
-        match entry.deliver_at {
-            Some(at) if core.settings.delayed.must_wait(at, now_ms) => {
-                self.delayed.insert(at, entry.position, hash);
-                true
-            }
-            _ => self.pending.get(entry.position).is_some() || self.replay.get(entry.position).is_some(),
         }
     }
 

@@ -19,7 +19,7 @@ impl Shared {
         now_ms: u64,
     ) -> Option<Plan> {
         let look_ahead = core.settings.look_ahead(core.consumers.len());
-        self.wake_due(core, cursor, layout, look_ahead, now_ms);
+        self.wake_due(core, look_ahead, now_ms);
         let permits = core.consumers.open_permits();
         if self.blocked || permits <= 0 {
             return None;
@@ -38,14 +38,12 @@ impl Shared {
     }
 
     /// Moves entries whose time has come to the waiting ones, as far as those may grow.
-    fn wake_due(&mut self, core: &Core, cursor: &Cursor, layout: &dyn Layout, look_ahead: usize, now_ms: u64) {
+    fn wake_due(&mut self, core: &Core, look_ahead: usize, now_ms: u64) {
         while self.replay.len() < look_ahead
             && let Some((position, hash)) = self.delayed.pop_due(now_ms, &core.settings.delayed)
         {
-            if !cursor.is_acked(position) && layout.contains(position) {
-                let lane = self.lane(hash);
-                self.replay.insert(position, Waiting { redeliveries: 0, hash, lane });
-            }
+            let lane = self.lane(hash);
+            self.replay.insert(position, Waiting { redeliveries: 0, hash, lane });
         }
     }
 

@@ -198,6 +198,17 @@ fn out_of_order_consumers_need_not_wait_for_a_key_to_drain() {
 }
 
 #[test]
+fn waiting_entries_of_one_key_are_read_together() {
+    let mut world = World::with(Kind::KeyShared, 0, 1);
+    (0..50).for_each(|_| _ = world.append_key("a"));
+    world.flow(1, 50);
+    world.pump();
+    world.dispatcher.redeliver(key(1), None, None);
+    world.flow(1, 50);
+    assert_eq!(world.next_read().unwrap().plan(), &Plan::Replay((0..50).map(at).collect()));
+}
+
+#[test]
 fn a_redelivered_entry_goes_before_later_ones_of_its_key() {
     let mut world = World::with(Kind::KeyShared, 0, 1);
     (0..3).for_each(|_| _ = world.append_key("a"));

@@ -8,6 +8,7 @@ use rand::{Rng, SeedableRng};
 use super::super::*;
 use super::world::{Got, World, consumer, key, settings};
 use crate::murmur3_32;
+use crate::selector::Range;
 use crate::sticky::{range_hash, ring_hash};
 
 const STEPS: usize = 2000;

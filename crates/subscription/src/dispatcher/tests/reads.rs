@@ -73,6 +73,35 @@ fn seek_forgets_what_was_in_flight() {
 }
 
 #[test]
+fn what_was_read_before_is_ignored_in_a_later_read() {
+    for kind in [Kind::Exclusive, Kind::Shared, Kind::KeyShared] {
+        let mut world = World::with(kind, 4, 1);
+        world.flow(1, 2);
+        world.pump();
+        world.redeliver(1, &[]);
+        world.flow(1, 9);
+        let Some(read) = world.next_read() else { panic!("a read is wanted") };
+        let all: Vec<_> = (0..4).map(|entry| world.facts(at(entry))).collect();
+        let expected = if kind == Kind::Exclusive { vec![0, 1, 2, 3] } else { vec![2, 3] };
+        assert_eq!(entries(&world.offer(read, &all).unwrap()), expected, "{kind:?}");
+    }
+}
+
+#[test]
+fn what_permits_do_not_cover_is_read_again_not_kept() {
+    for kind in [Kind::Exclusive, Kind::Shared, Kind::KeyShared] {
+        let mut world = World::with(kind, 0, 1);
+        (0..20).for_each(|_| _ = world.append(|facts| facts.messages = 5));
+        world.flow(1, 10);
+        let read = world.next_read().unwrap();
+        let facts = world.read(read.plan());
+        assert_eq!(facts.len(), 10);
+        assert_eq!(entries(&world.offer(read, &facts).unwrap()), [0, 1], "{kind:?}");
+        assert_eq!((world.dispatcher.replay_len(), world.dispatcher.read_position()), (0, at(2)));
+    }
+}
+
+#[test]
 fn new_reads_skip_what_is_acknowledged() {
     let mut world = World::with(Kind::Exclusive, 6, 1);
     for entry in [0, 1, 3] {
