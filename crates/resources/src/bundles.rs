@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::null_is_default;
 use crate::{Error, Result};
 
 /// Largest value of a topic's hash.
@@ -11,7 +12,7 @@ const LAST: u64 = 0xffff_ffff;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BundlesData {
     /// Hexadecimal numbers in ascending order, from `0x00000000` to `0xffffffff`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub boundaries: Vec<String>,
     /// Number of bundles: one less than the boundaries.
     #[serde(rename = "numBundles", default)]

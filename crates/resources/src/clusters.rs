@@ -6,6 +6,7 @@ use plerion_metadata::SharedMetadataStore;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::json::null_is_default;
 use crate::names::check_entity;
 use crate::rows::Row;
 use crate::{Error, Result};
@@ -40,7 +41,7 @@ pub struct ClusterData {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FailureDomain {
     /// The brokers, as `host:port` of their admin service.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub brokers: Vec<String>,
 }
 

@@ -9,6 +9,7 @@ mod bootstrap;
 mod bundles;
 mod clusters;
 mod error;
+mod json;
 pub mod names;
 mod namespaces;
 pub mod policies;

@@ -4,6 +4,7 @@ use plerion_metadata::SharedMetadataStore;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::json::null_is_default;
 use crate::names::check_entity;
 use crate::rows::Row;
 use crate::{Error, Result};
@@ -15,10 +16,10 @@ pub(crate) const ROOT: &str = "/admin/policies";
 #[serde(rename_all = "camelCase")]
 pub struct TenantInfo {
     /// Roles that may administer the tenant.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub admin_roles: Vec<String>,
     /// Clusters its namespaces may live on.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub allowed_clusters: Vec<String>,
     /// Every other key.
     #[serde(flatten)]

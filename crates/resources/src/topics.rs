@@ -6,6 +6,7 @@ use plerion_metadata::SharedMetadataStore;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::json::null_is_default;
 use crate::names::{Domain, NamespaceName, TopicName, url};
 use crate::rows::{PAGE, Row};
 use crate::{Error, Result};
@@ -22,17 +23,13 @@ pub struct PartitionedTopic {
     /// Number of partitions.
     pub partitions: u32,
     /// Free text by key.
-    #[serde(deserialize_with = "null_is_empty")]
+    #[serde(deserialize_with = "null_is_default")]
     pub properties: BTreeMap<String, String>,
     /// Set first when the topic is being deleted.
     pub deleted: bool,
     /// Every other key.
     #[serde(flatten)]
     pub other: Map<String, Value>,
-}
-
-fn null_is_empty<'de, D: serde::Deserializer<'de>>(from: D) -> Result<BTreeMap<String, String>, D::Error> {
-    Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
 /// What is set for one topic, by the names of the admin interface: the JSON values themselves.

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::BundlesData;
+use crate::json::null_is_default;
 
 /// A namespace's policies. What is not set follows the broker's configuration; keys that are not named here are kept as
 /// they are.
@@ -23,29 +24,52 @@ use crate::BundlesData;
 #[serde(default)]
 pub struct Policies {
     /// Who may produce and consume.
+    #[serde(deserialize_with = "null_is_default")]
     pub auth_policies: AuthPolicies,
     /// Clusters the namespace is replicated to, the local one included.
+    #[serde(deserialize_with = "null_is_default")]
     pub replication_clusters: Vec<String>,
     /// How the namespace was cut into bundles when it was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bundles: Option<BundlesData>,
     /// Limits of unconsumed messages by type: `destination_storage`, `message_age`.
+    #[serde(deserialize_with = "null_is_default")]
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub backlog_quota_map: BTreeMap<String, BacklogQuota>,
     /// Dispatch rates of a topic by cluster.
-    #[serde(rename = "topicDispatchRate", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        rename = "topicDispatchRate",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub topic_dispatch_rate: BTreeMap<String, DispatchRate>,
     /// Dispatch rates of a subscription by cluster.
-    #[serde(rename = "subscriptionDispatchRate", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        rename = "subscriptionDispatchRate",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub subscription_dispatch_rate: BTreeMap<String, DispatchRate>,
     /// Dispatch rates of a replicator by cluster.
-    #[serde(rename = "replicatorDispatchRate", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        rename = "replicatorDispatchRate",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub replicator_dispatch_rate: BTreeMap<String, DispatchRate>,
     /// Publish rates of a topic by cluster.
-    #[serde(rename = "publishMaxMessageRate", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        rename = "publishMaxMessageRate",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub publish_max_message_rate: BTreeMap<String, PublishRate>,
     /// Subscribe rates of a consumer by cluster.
-    #[serde(rename = "clusterSubscribeRate", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        deserialize_with = "null_is_default",
+        rename = "clusterSubscribeRate",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
     pub cluster_subscribe_rate: BTreeMap<String, SubscribeRate>,
     /// How a topic's log is replicated and flushed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,8 +93,10 @@ pub struct Policies {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retention_policies: Option<Retention>,
     /// Set first when the namespace is being deleted, so that nobody creates topics in it.
+    #[serde(deserialize_with = "null_is_default")]
     pub deleted: bool,
     /// Whether producers must encrypt.
+    #[serde(deserialize_with = "null_is_default")]
     pub encryption_required: bool,
     /// How a subscription's name is authorized: `None` or `Prefix`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,11 +141,13 @@ pub struct Policies {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_allow_auto_update_schema: Option<bool>,
     /// Whether producers without a schema are refused where there is one.
+    #[serde(deserialize_with = "null_is_default")]
     pub schema_validation_enforced: bool,
     /// Namespaces of one group are kept on different brokers.
     #[serde(rename = "antiAffinityGroup", skip_serializing_if = "Option::is_none")]
     pub anti_affinity_group: Option<String>,
     /// Free text by key.
+    #[serde(deserialize_with = "null_is_default")]
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub properties: BTreeMap<String, String>,
     /// Every other key.
@@ -132,12 +160,13 @@ pub struct Policies {
 #[serde(default)]
 pub struct AuthPolicies {
     /// Actions by role, in all of the namespace.
+    #[serde(deserialize_with = "null_is_default")]
     pub namespace_auth: BTreeMap<String, Vec<String>>,
     /// Actions by role, by topic.
-    #[serde(rename = "destination_auth", alias = "topic_auth")]
+    #[serde(deserialize_with = "null_is_default", rename = "destination_auth", alias = "topic_auth")]
     pub topic_auth: BTreeMap<String, BTreeMap<String, Vec<String>>>,
     /// Roles that may use a subscription, by its name.
-    #[serde(rename = "subscription_auth_roles")]
+    #[serde(deserialize_with = "null_is_default", rename = "subscription_auth_roles")]
     pub subscription_auth: BTreeMap<String, Vec<String>>,
     /// Every other key.
     #[serde(flatten)]

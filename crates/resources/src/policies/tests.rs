@@ -19,6 +19,21 @@ fn a_request_with_few_keys_leaves_the_rest_unset() {
 }
 
 #[test]
+fn null_is_the_same_as_absent() {
+    let request = json!({
+        "auth_policies": {"namespace_auth": null, "destination_auth": null, "subscription_auth_roles": null},
+        "replication_clusters": null, "bundles": {"boundaries": null, "numBundles": 4}, "backlog_quota_map": null,
+        "topicDispatchRate": null, "publishMaxMessageRate": null, "clusterSubscribeRate": null, "persistence": null,
+        "deleted": null, "encryption_required": null, "schema_validation_enforced": null, "properties": null,
+        "message_ttl_in_seconds": null, "retention_policies": null,
+    });
+    let bundles = BundlesData { boundaries: Vec::new(), num_bundles: 4 };
+    let expected = Policies { bundles: Some(bundles), ..Policies::default() };
+    assert_eq!(serde_json::from_value::<Policies>(request).unwrap(), expected);
+    assert_eq!(serde_json::from_value::<Policies>(json!({"auth_policies": null})).unwrap(), Policies::default());
+}
+
+#[test]
 fn every_key_has_its_name() {
     let rate = json!({
         "dispatchThrottlingRateInMsg": 1, "dispatchThrottlingRateInByte": 2,
