@@ -47,6 +47,19 @@ impl Shared {
         Ok(decided)
     }
 
+    /// Reads a row into the cache, so that a decision on it does not hold the lock while the disk is read.
+    pub(super) fn prefetch(&self, row_key: &str) {
+        let snapshot = {
+            let state = self.state.lock();
+            match &state.durable {
+                Durable::Open(snapshot) if state.overlay.head(row_key).is_none() => Arc::clone(snapshot),
+                _ => return,
+            }
+        };
+        // An error comes up again where it is handled.
+        let _ = snapshot.get(row_key);
+    }
+
     pub(super) async fn get(&self, row_key: &str) -> Result<Option<Row>> {
         self.read(
             |overlay| overlay.seen(row_key).map(|change| change.row.clone()),

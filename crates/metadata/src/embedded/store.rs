@@ -96,6 +96,9 @@ impl EmbeddedStore {
 
     async fn do_put(&self, path: &str, value: Bytes, expect: Expect, options: PutOptions) -> Result<Written> {
         path::validate_row(path)?;
+        if !options.sequential {
+            self.shared.prefetch(&key::encode(path));
+        }
         let (written, pending) =
             self.shared.write(|state| state.put(path, value, expect, options, self.session.id()))?;
         if let Some(pending) = pending {
@@ -106,6 +109,7 @@ impl EmbeddedStore {
 
     async fn do_delete(&self, path: &str, expect: Expect) -> Result<()> {
         path::validate_row(path)?;
+        self.shared.prefetch(&key::encode(path));
         let ((), pending) = self.shared.write(|state| Ok(((), state.delete(path, expect)?)))?;
         match pending {
             Some(pending) => pending.await.map_err(|_| Error::Closed)?,
