@@ -49,6 +49,7 @@ struct State {
 /// What changed since the last drain.
 #[derive(Clone, Debug, Default)]
 struct Unsaved {
+    /// The state is new as a whole; single changes do not matter then.
     replaced: bool,
     mark_delete: bool,
     holes: Holes,
@@ -56,7 +57,8 @@ struct Unsaved {
 }
 
 impl Cursor {
-    /// A cursor for which everything up to `mark_delete`, and nothing after it, is acknowledged.
+    /// A cursor for which everything up to `mark_delete`, and nothing after it, is acknowledged. Until it is drained
+    /// first it keeps no record of changes, so one that is never saved costs nothing more.
     pub fn new(mark_delete: Position) -> Self {
         let state = State { mark_delete, holes: Holes::default(), batches: BTreeMap::new() };
         Self { state, unsaved: Unsaved { replaced: true, ..Unsaved::default() } }
@@ -127,7 +129,9 @@ impl Cursor {
             }
             (_, false) => Acked::Unchanged,
             (remaining, true) => {
-                self.unsaved.batches.insert(position);
+                if !self.unsaved.replaced {
+                    self.unsaved.batches.insert(position);
+                }
                 Acked::Partly { remaining }
             }
         }
@@ -231,7 +235,9 @@ impl Cursor {
             self.state.batches.remove(&position);
         }
         self.state.holes.insert(position);
-        self.unsaved.holes.insert(position);
+        if !self.unsaved.replaced {
+            self.unsaved.holes.insert(position);
+        }
     }
 
     /// Moves the mark-delete position to `position`, and on over the acknowledged entries that follow.
@@ -257,8 +263,8 @@ impl State {
         if !self.holes.is_empty() {
             self.holes.remove_up_to(mark_delete);
         }
-        if !self.batches.is_empty() {
-            self.batches = self.batches.split_off(&mark_delete.after());
+        while let Some(first) = self.batches.first_entry().filter(|first| *first.key() <= mark_delete) {
+            first.remove();
         }
     }
 }

@@ -50,7 +50,7 @@ pub enum Refusal {
     #[error("Durable subscription with the same name already exists.")]
     SubscriptionIsDurable,
     /// A durable consumer meets a non-durable subscription.
-    #[error("Non-durable subscription with the same name already exists.")]
+    #[error("NonDurable subscription with the same name already exists.")]
     SubscriptionIsNotDurable,
     /// The declared ranges overlap with those of another consumer.
     #[error("Range conflict with consumer {description}")]

@@ -188,6 +188,16 @@ fn a_filled_run_makes_a_small_delta() {
 }
 
 #[test]
+fn a_cursor_that_is_never_saved_keeps_no_record_of_changes() {
+    let log = TestLog::with(100);
+    let mut cursor = cursor();
+    (1..99).for_each(|entry| _ = cursor.ack_batch(at(entry), &[1], 2, &log));
+    (1..99).step_by(3).for_each(|entry| _ = cursor.ack(at(entry), &log));
+    assert!(cursor.unsaved.holes.is_empty() && cursor.unsaved.batches.is_empty());
+    assert_eq!(Cursor::restore(&cursor.drain().unwrap()).unwrap().state, cursor.state);
+}
+
+#[test]
 fn an_old_delta_applied_again_changes_nothing() {
     let log = TestLog::with(10);
     let mut cursor = cursor();
