@@ -5,6 +5,7 @@
 mod appending;
 mod crashes;
 mod cursors;
+mod embedded;
 mod failures;
 mod fencing;
 mod known_bugs;
