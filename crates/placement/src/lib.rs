@@ -13,6 +13,7 @@ mod names;
 mod selection;
 pub mod service_unit;
 mod settings;
+pub mod simple;
 pub mod split;
 
 pub use names::{BrokerId, BundleName};

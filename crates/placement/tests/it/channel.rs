@@ -1,4 +1,4 @@
-//! Overrides, lookups and waiters of the state channel against `channel-and-misc.json`.
+//! `channel-and-misc.json`: overrides, lookups and waiters of the state channel; the rest is in `simple`.
 
 use plerion_placement::service_unit::{
     Lookup, Progress, ServiceUnitRecord, assigned_broker, lookup_owner, override_orphan, split_progress,
@@ -47,6 +47,8 @@ fn replay() {
         tally.equal();
         run += 1;
     }
+    run += crate::simple::replay(&file, &mut tally);
+    assert_eq!(run, 160 + 58 + 106 + 45 + 45 * 45 + 60);
     tally.finish(run, 6);
 }
 

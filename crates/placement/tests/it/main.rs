@@ -11,5 +11,6 @@ mod load_maths;
 mod modular_shed;
 mod placement;
 mod service_unit;
+mod simple;
 mod split;
 mod transfer;

@@ -1,0 +1,16 @@
+//! The Simple load manager: quotas set aside what bundles are expected to need, and brokers are ranked by what is left.
+
+mod pick;
+mod quotas;
+mod ranking;
+mod shed;
+mod smoothing;
+
+pub use pick::{Ranked, Strategy, pick};
+pub use quotas::{QuotaBook, QuotaInput};
+pub use ranking::{Bottleneck, Ranking};
+pub use shed::{HostedBundles, shed};
+pub use smoothing::{Bounds, smooth};
+
+#[cfg(test)]
+mod tests;
