@@ -78,18 +78,22 @@ impl Disk {
         transaction.set_quick_repair(thorough);
         {
             let mut rows = transaction.open_table(ROWS)?;
-            let mut ephemeral = transaction.open_table(EPHEMERAL)?;
             for (key, change) in &batch.changes {
                 match &change.row {
                     Some(row) => {
                         rows.insert(&**key, &*codec::encode(row))?;
                         if row.session != NO_SESSION {
-                            ephemeral.insert(&**key, ())?;
+                            transaction.open_table(EPHEMERAL)?.insert(&**key, ())?;
                         }
                     }
                     None => {
-                        rows.remove(&**key)?;
-                        ephemeral.remove(&**key)?;
+                        let was_ephemeral = match rows.remove(&**key)? {
+                            Some(row) => codec::decode(key, row.value()).is_ok_and(|row| row.session != NO_SESSION),
+                            None => false,
+                        };
+                        if was_ephemeral {
+                            transaction.open_table(EPHEMERAL)?.remove(&**key)?;
+                        }
                     }
                 }
             }

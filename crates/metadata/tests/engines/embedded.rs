@@ -1,6 +1,7 @@
 //! What the embedded engine promises beyond the contract.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
@@ -9,8 +10,11 @@ use bytes::Bytes;
 use futures::StreamExt;
 use futures::future::join_all;
 use plerion_metadata::{
-    EmbeddedOptions, EmbeddedStore, Error, Expect, FORMAT_VERSION, MetadataStore, OpenError, PutOptions,
+    EmbeddedOptions, EmbeddedStore, Error, Expect, FORMAT_VERSION, MetadataStore, NotificationKind, OpenError,
+    PutOptions,
 };
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 use tempfile::TempDir;
 
 fn file() -> (TempDir, PathBuf) {
@@ -127,6 +131,62 @@ async fn a_synced_write_carries_earlier_eventual_ones() {
     }
 }
 
+/// Random writes by several sessions that also expire, told by a watch: what it told is what there is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_watch_replays_the_store() {
+    let (_dir, file) = file();
+    let store = open(&file);
+    let mut watch = store.watch("/").await.unwrap();
+    let tasks = (0..6_u64).map(|seed| {
+        let session = store.open_session();
+        tokio::spawn(async move {
+            let mut random = StdRng::seed_from_u64(seed);
+            for _ in 0..150 {
+                let path = format!("/{}", random.random_range(0..8));
+                let options = PutOptions { ephemeral: random.random(), ..PutOptions::PERSISTENT };
+                let outcome = match random.random_range(0..10) {
+                    0..3 => session.put(&path, Bytes::new(), Expect::Any, options).await.map(drop),
+                    3..7 => session.put(&path, Bytes::new(), Expect::Any, options.eventual()).await.map(drop),
+                    7..9 => session.delete(&path, Expect::Any).await,
+                    _ => {
+                        session.expire_session();
+                        Ok(())
+                    }
+                };
+                assert!(matches!(outcome, Ok(()) | Err(Error::NotFound { .. })), "seed {seed}: {outcome:?}");
+            }
+        })
+    });
+    for task in join_all(tasks).await {
+        task.unwrap();
+    }
+    // Every session is over: what is on its way is a delete, and what is left will stay.
+    let rows = loop {
+        let rows = store.scan("/", None, 100).await.unwrap();
+        if rows.iter().all(|(_, row)| !row.stat.ephemeral) {
+            break rows;
+        }
+        put(&store, "/settle", PutOptions::PERSISTENT).await;
+    };
+    store.close().await;
+    let mut replayed: BTreeMap<String, u64> = BTreeMap::new();
+    let mut revisions: BTreeMap<String, u64> = BTreeMap::new();
+    while let Some(event) = watch.next().await {
+        if event.kind == NotificationKind::ChildrenChanged {
+            continue;
+        }
+        let last = revisions.insert(event.path.clone(), event.revision);
+        assert!(last.is_none_or(|last| last < event.revision), "{event:?} after {last:?}");
+        let before = match event.kind {
+            NotificationKind::Deleted => replayed.remove(&event.path),
+            _ => replayed.insert(event.path.clone(), event.revision),
+        };
+        assert_eq!(before.is_some(), event.kind != NotificationKind::Created, "{event:?}");
+    }
+    let rows: BTreeMap<_, _> = rows.into_iter().map(|(path, row)| (path, row.stat.modified)).collect();
+    assert_eq!(replayed, rows);
+}
+
 /// Whether opening the database means to walk all of it first.
 fn needs_repair(file: &Path) -> bool {
     let repaired = Rc::new(Cell::new(false));
@@ -187,10 +247,8 @@ fn a_newer_format_is_refused_and_left_alone() {
     drop(database);
     for _ in 0..2 {
         let error = EmbeddedStore::open(&file, &EmbeddedOptions::default()).err().unwrap();
-        assert!(
-            matches!(error, OpenError::UnsupportedFormat { found, supported } if (found, supported) == (newer, FORMAT_VERSION)),
-            "{error}"
-        );
+        let OpenError::UnsupportedFormat { found, supported } = error else { panic!("{error}") };
+        assert_eq!((found, supported), (newer, FORMAT_VERSION));
     }
 }
 

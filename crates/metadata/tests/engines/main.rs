@@ -16,10 +16,20 @@ mod writes;
 macro_rules! conformance {
     ($($module:ident :: { $($case:ident),* $(,)? })*) => {
         mod memory {
-            $($(#[tokio::test] async fn $case() { crate::$module::$case(&crate::cluster::Cluster::memory()).await; })*)*
+            $($(
+                #[tokio::test]
+                async fn $case() {
+                    crate::$module::$case(&crate::cluster::Cluster::memory()).await;
+                }
+            )*)*
         }
         mod on_disk {
-            $($(#[tokio::test] async fn $case() { crate::$module::$case(&crate::cluster::Cluster::embedded()).await; })*)*
+            $($(
+                #[tokio::test]
+                async fn $case() {
+                    crate::$module::$case(&crate::cluster::Cluster::embedded()).await;
+                }
+            )*)*
         }
     };
 }
