@@ -99,7 +99,8 @@ impl FromStr for NamespaceName {
         let parsed = if matches!(parts.len(), 2 | 3) { Self::of_parts(&parts).ok() } else { None };
         parsed.ok_or_else(|| {
             InvalidName(format!(
-                "Invalid namespace format. expected <tenant>/<namespace> or <tenant>/<cluster>/<namespace> but got: {text}"
+                "Invalid namespace format. expected <tenant>/<namespace> or <tenant>/<cluster>/<namespace> but got: \
+                 {text}"
             ))
         })
     }

@@ -108,7 +108,8 @@ fn unknown_keys_are_kept() {
 #[test]
 fn local_policies_have_the_recorded_form() {
     let stored = concat!(
-        r#"{"bundles":{"boundaries":["0x00000000","0x40000000","0x80000000","0xc0000000","0xffffffff"],"numBundles":4},"#,
+        r#"{"bundles":{"boundaries":["0x00000000","0x40000000","0x80000000","0xc0000000","0xffffffff"],"#,
+        r#""numBundles":4},"#,
         r#""namespaceAntiAffinityGroup":"grp","migrated":false}"#
     );
     let local: LocalPolicies = serde_json::from_str(stored).unwrap();
