@@ -73,6 +73,8 @@ struct Inner {
     members: RefCell<HashMap<Arc<str>, members::Entry>>,
     pending: RefCell<HashMap<Arc<str>, members::Pending>>,
     compacting: Cell<bool>,
+    /// The size of the open ledger at which the next compaction begins.
+    compact_at: Cell<u64>,
     /// Held by whoever changes which ledgers there are, or settles pending topics.
     turn: Mutex<()>,
 }
@@ -160,15 +162,20 @@ impl Inner {
             return Err(Error::StateLog(Arc::new(error.clone())));
         }
         self.sequence.set(self.sequence.get() + 1);
+        self.add(self.sequence.get(), topic, change);
+        Ok(())
+    }
+
+    /// Adds a change to the frame.
+    fn add(self: &Rc<Self>, sequence: u64, topic: &str, change: &Change) {
         let full = {
             let mut frame = self.frame.borrow_mut();
-            frame::add(&mut frame, self.sequence.get(), topic, change);
+            frame::add(&mut frame, sequence, topic, change);
             frame.len() >= frame::FULL_BYTES
         };
         if full {
             self.ship();
         }
-        Ok(())
     }
 
     /// Moves the clock beyond a checkpoint made elsewhere.

@@ -68,7 +68,7 @@ pub(super) async fn join(log: &Rc<Inner>, topic: &Arc<str>) -> Result<(Membershi
     }
     let membership = Membership { log: Rc::clone(log), topic: Arc::clone(topic), progress };
     let changes = claim(log, topic).await?;
-    membership.progress.changed.set(changes.last().map_or(0, |&(sequence, _)| sequence));
+    membership.progress.changed.set(changes.iter().map(|&(sequence, _)| sequence).max().unwrap_or(0));
     Ok((membership, changes))
 }
 

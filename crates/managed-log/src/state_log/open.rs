@@ -67,13 +67,15 @@ pub(super) async fn open(context: Context, path: Arc<str>, owner: Epoch) -> Resu
         members: Default::default(),
         pending: pending.into(),
         compacting: false.into(),
+        compact_at: context.config.state_log_bytes.into(),
         turn: Default::default(),
         context,
     });
     inner.row.delete_doomed(&*inner.context.store).await;
     if many {
-        inner.settle().await?;
-        inner.retire().await?;
+        let turn = inner.turn.lock().await;
+        inner.empty_sealed().await?;
+        drop(turn);
     }
     Ok(inner)
 }
@@ -85,18 +87,28 @@ pub(super) async fn read_topic(log: &Rc<Inner>, topic: &Arc<str>) -> Result<Vec<
         ledgers.push((id, log.tail.borrow().open().confirmed));
     }
     let mut changes = Vec::new();
+    read_changes(log, ledgers, |record| {
+        if record.topic == *topic {
+            changes.push((record.sequence, record.change));
+        }
+    })
+    .await?;
+    Ok(changes)
+}
+
+/// Reads ledgers of an open log, of which the numbers of entries are given.
+pub(super) async fn read_changes(
+    log: &Rc<Inner>,
+    ledgers: Vec<(LedgerId, u64)>,
+    mut each: impl FnMut(frame::Record),
+) -> Result<(), Error> {
     let mut replay = Replay { context: &log.context, path: &log.path, bytes: 0 };
     for (id, entries) in ledgers {
-        let Some(last) = entries.checked_sub(1) else { continue };
-        replay
-            .read(id, last, |record| {
-                if record.topic == *topic {
-                    changes.push((record.sequence, record.change));
-                }
-            })
-            .await?;
+        if let Some(last) = entries.checked_sub(1) {
+            replay.read(id, last, &mut each).await?;
+        }
     }
-    Ok(changes)
+    Ok(())
 }
 
 struct Replay<'a> {

@@ -56,6 +56,7 @@ impl Inner {
             return Err(error.clone());
         }
         self.current.set(Some(id));
+        self.compact_at.set(self.context.config.state_log_bytes);
         self.tail.borrow_mut().install(writer, self.context.clock.monotonic())?;
         Ok(())
     }
@@ -98,15 +99,19 @@ impl Inner {
             Some(Error::Closed) => return Ok(()),
             Some(error) => return Err(error.clone()),
         }
-        let settled = self.settle().await;
-        let outcome = async {
-            self.seal().await?;
-            settled?;
-            if self.row.get().ledgers.is_empty() { Ok(()) } else { self.retire().await }
-        }
-        .await;
+        let outcome = self.settle_and_end().await;
         self.fail(outcome.as_ref().err().cloned().unwrap_or(Error::Closed));
         outcome
+    }
+
+    async fn settle_and_end(self: &Rc<Self>) -> Result<(), Error> {
+        let failed = self.settle().await?;
+        self.seal().await?;
+        match failed.into_values().next() {
+            Some(error) => Err(error),
+            None if self.row.get().ledgers.is_empty() => Ok(()),
+            None => self.retire().await,
+        }
     }
 }
 

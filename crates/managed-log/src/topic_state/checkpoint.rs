@@ -16,13 +16,14 @@ const MAX_INLINE_BYTES: usize = 64 << 10;
 /// The size of a ledger's entries.
 const CHUNK_BYTES: usize = 512 << 10;
 
-/// Reads a checkpoint and applies those of `changes` that are newer, to a state without deltas.
+/// Reads a checkpoint and applies those of `changes` that are newer, in the order of their numbers and each once.
+/// Gives a state without deltas.
 pub(crate) async fn recover(
     context: &Context,
     path: &Arc<str>,
     checkpoint: &Checkpoint,
     owner: Epoch,
-    changes: Vec<(u64, Change)>,
+    mut changes: Vec<(u64, Change)>,
 ) -> Result<TopicState, Error> {
     let corrupt = |why: String| Error::Corrupt { path: Arc::clone(path), why: Arc::from(why) };
     let bytes = match &checkpoint.state {
@@ -30,6 +31,8 @@ pub(crate) async fn recover(
         &State::Ledger(id) => read_ledger(context, id, owner).await?,
     };
     let mut state = TopicState::decode(bytes).map_err(|why| corrupt(format!("the checkpoint: {why}")))?;
+    changes.sort_by_key(|&(sequence, _)| sequence);
+    changes.dedup_by_key(|&mut (sequence, _)| sequence);
     for (_, change) in changes.into_iter().filter(|&(sequence, _)| sequence > checkpoint.sequence) {
         state.apply(change);
     }

@@ -79,6 +79,22 @@ fn ledgers_roll_by_time_and_not_too_soon() {
 }
 
 #[test]
+fn ledgers_roll_by_size() {
+    on_shard(async {
+        let mut world = World::new();
+        world.config.max_entries_per_ledger = u64::MAX;
+        world.config.max_bytes_per_ledger = 100;
+        let bundle = world.bundle().await;
+        let topic = Topic::open(&bundle, TOPIC).await;
+        for _ in 0..5 {
+            topic.publish(["x".repeat(40)]).await;
+        }
+        let sizes: Vec<_> = topic.log.ledgers().iter().map(|ledger| ledger.bytes).collect();
+        assert_eq!(sizes, [120, 80]);
+    });
+}
+
+#[test]
 fn positions_grow_from_owner_to_owner() {
     on_shard(async {
         let mut world = World::new();

@@ -1,10 +1,13 @@
 //! Bugs of brokers before this one, as public reports tell them.
 
+use std::rc::Rc;
+
 use bytes::Bytes;
-use plerion_ledger::Epoch;
-use plerion_managed_log::{Error, Retention, StateLog};
+use plerion_ledger::{Epoch, LedgerStore};
+use plerion_managed_log::{Context, Error, Retention, StateLog};
 use plerion_subscription::Position;
 
+use crate::ledgers::Watched;
 use crate::metadata::Fault;
 use crate::topic::Topic;
 use crate::world::{BUNDLE, TOPIC, World, on_shard};
@@ -87,6 +90,28 @@ fn bug_pulsar_24580_a_failed_write_does_not_poison_the_next() {
             topic.log.set_topic_epoch(2).await.unwrap();
         }
         topic.publish(["a"]).await;
+    });
+}
+
+/// The new owner fenced the old one before that had stopped, and publishers saw errors.
+#[test]
+fn bug_pulsar_24901_an_orderly_handover_needs_no_recovery() {
+    on_shard(async {
+        let world = World::new();
+        let old_bundle = world.bundle().await;
+        let old = Topic::open(&old_bundle, TOPIC).await;
+        old.subscribe("s", Position::EARLIEST).await;
+        old.append("under way").unwrap();
+        old.log.close().await.unwrap();
+        old_bundle.close().await.unwrap();
+        assert_eq!(old.events.confirmed.borrow().len(), 1);
+        assert_eq!(old.events.failures.get(), 0);
+        let watched = Watched::new(world.ledgers.shard());
+        let context = Context { store: Rc::clone(&watched) as Rc<dyn LedgerStore>, ..world.context() };
+        let new_bundle = StateLog::open(context, BUNDLE, Epoch(2)).await.unwrap();
+        let new = Topic::open(&new_bundle, TOPIC).await;
+        assert_eq!(new.log.last_confirmed(), old.events.confirmed.borrow()[0]);
+        assert_eq!(watched.recoveries.get(), 0);
     });
 }
 

@@ -9,6 +9,7 @@ mod embedded;
 mod failures;
 mod fencing;
 mod known_bugs;
+mod ledgers;
 mod metadata;
 mod reading;
 mod space;

@@ -1,13 +1,10 @@
-use std::cell::Cell;
-use std::rc::Rc;
 use std::time::Duration;
 
-use futures::FutureExt;
-use futures::future::LocalBoxFuture;
-use plerion_ledger::{AppendSink, Closed, Entry, Epoch, Error, LedgerId, LedgerStore, LedgerWriter, ReadError};
+use plerion_ledger::Epoch;
 use plerion_managed_log::{Context, Retention, StateLog};
 use plerion_subscription::Position;
 
+use crate::ledgers::Watched;
 use crate::topic::Topic;
 use crate::world::{BUNDLE, TOPIC, World, on_shard, settle};
 
@@ -131,8 +128,9 @@ fn a_deleted_topic_leaves_nothing() {
 fn a_ledger_that_could_not_be_deleted_is_deleted_at_the_next_open() {
     on_shard(async {
         let mut world = World::new();
-        let stubborn = Rc::new(Stubborn { store: world.ledgers.shard(), deny: Cell::new(true) });
-        let context = Context { store: Rc::clone(&stubborn) as Rc<dyn LedgerStore>, ..world.context() };
+        let watched = Watched::new(world.ledgers.shard());
+        watched.deny_deletes.set(true);
+        let context = Context { store: watched, ..world.context() };
         let bundle = StateLog::open(context, BUNDLE, Epoch(1)).await.unwrap();
         let topic = Topic::open(&bundle, TOPIC).await;
         for n in 0..12 {
@@ -150,51 +148,4 @@ fn a_ledger_that_could_not_be_deleted_is_deleted_at_the_next_open() {
         topic.log.delete().await.unwrap();
         assert_eq!(world.metadata.paths(), [BUNDLE]);
     });
-}
-
-/// A store that does not delete while it is told not to.
-struct Stubborn {
-    store: Rc<dyn LedgerStore>,
-    deny: Cell<bool>,
-}
-
-impl LedgerStore for Stubborn {
-    fn create(
-        &self,
-        epoch: Epoch,
-        journal_key: u64,
-        sink: Rc<dyn AppendSink>,
-    ) -> LocalBoxFuture<'static, Result<Box<dyn LedgerWriter>, Error>> {
-        self.store.create(epoch, journal_key, sink)
-    }
-
-    fn read_cached(&self, ledger: LedgerId, first: u64, last: u64, max_bytes: usize, out: &mut Vec<Entry>) -> usize {
-        self.store.read_cached(ledger, first, last, max_bytes, out)
-    }
-
-    fn read(
-        &self,
-        ledger: LedgerId,
-        first: u64,
-        last: u64,
-        max_bytes: usize,
-    ) -> LocalBoxFuture<'static, Result<Vec<Entry>, ReadError>> {
-        self.store.read(ledger, first, last, max_bytes)
-    }
-
-    fn recover(&self, ledger: LedgerId, epoch: Epoch) -> LocalBoxFuture<'static, Result<Closed, Error>> {
-        self.store.recover(ledger, epoch)
-    }
-
-    fn delete(&self, ledger: LedgerId) -> LocalBoxFuture<'static, Result<(), Error>> {
-        if self.deny.get() {
-            async { Err(Error::Unavailable("the test says so".into())) }.boxed_local()
-        } else {
-            self.store.delete(ledger)
-        }
-    }
-
-    fn list(&self) -> LocalBoxFuture<'static, Result<Vec<LedgerId>, Error>> {
-        self.store.list()
-    }
 }

@@ -244,3 +244,38 @@ fn changes_of_a_topic_given_up_during_a_compaction_are_kept() {
         }
     });
 }
+
+#[test]
+fn a_topic_with_a_damaged_row_does_not_hold_the_log_up() {
+    on_shard(async {
+        let mut world = World::new();
+        world.config.state_log_bytes = 2_000;
+        let bundle = world.bundle().await;
+        let damaged = Topic::open(&bundle, "/damaged").await;
+        damaged.subscribe("s", Position::EARLIEST).await;
+        let positions = damaged.publish(["a", "b", "c"]).await;
+        damaged.ack("s", positions[1]);
+        drop(damaged);
+        world.metadata.corrupt("/damaged");
+        let busy = Topic::open(&bundle, "/busy").await;
+        for round in 0..100 {
+            busy.log.record_dedup(Bytes::from(vec![round; 200])).unwrap();
+            busy.log.flush().await.unwrap();
+            settle().await;
+            assert!(bundle.stats().ledgers <= 2, "{:?}", bundle.stats());
+        }
+        for round in 0..7 {
+            world.crash(0, false);
+            let bundle = world.bundle().await;
+            let busy = Topic::open(&bundle, "/busy").await;
+            busy.log.record_dedup(Bytes::from(vec![round; 200])).unwrap();
+            busy.log.flush().await.unwrap();
+            assert!(bundle.stats().ledgers <= 6, "{:?}", bundle.stats());
+        }
+        world.crash(0, false);
+        world.metadata.corrupt("/damaged");
+        let bundle = world.bundle().await;
+        let repaired = Topic::open(&bundle, "/damaged").await;
+        assert!(repaired.is_acked("s", positions[1]) && !repaired.is_acked("s", positions[0]));
+    });
+}
