@@ -140,3 +140,6 @@ impl<'a> Field<'a> {
 pub(crate) fn required<T>(value: Option<T>, name: &'static str) -> Result<T, DecodeError> {
     value.ok_or(DecodeError::MissingField(name))
 }
+
+#[cfg(test)]
+mod tests;

@@ -139,6 +139,25 @@ fn nesting_is_bounded() {
 }
 
 #[test]
+fn ack_sets_are_checked() {
+    let ack = |ack_set: &[u8]| {
+        let id = [&[8, 1, 16, 1], ack_set].concat();
+        typed(10, &field(10, &[&[8, 1, 16, 0], &field(3, &id)[..]].concat()))
+    };
+    let words = |ack_set: &[u8]| match Command::decode(&ack(ack_set)) {
+        Ok(Command::Ack(ack)) => Ok(ack.message_ids.iter().next().unwrap().ack_set.iter().collect::<Vec<_>>()),
+        Ok(command) => panic!("{command:?}"),
+        Err(error) => Err(error),
+    };
+    assert_eq!(words(&[]), Ok(vec![]));
+    assert_eq!(words(&[40, 1, 40, 2]), Ok(vec![1, 2]));
+    assert_eq!(words(&field(5, &[1, 2])), Ok(vec![1, 2]));
+    assert_eq!(words(&[&field(5, &[1, 2])[..], &[40, 3], &field(5, &[])].concat()), Ok(vec![1, 2, 3]));
+    assert_eq!(words(&field(5, &[1, 0x80])), Err(DecodeError::Truncated));
+    assert_eq!(words(&[5 << 3 | 5, 0, 0, 0, 0]), Err(DecodeError::WrongWireType(5)));
+}
+
+#[test]
 fn bytes_of_commands_survive() {
     let schema = Schema { name: "s".into(), schema_data: vec![0, 0xFF].into(), r#type: 21, properties: vec![] };
     let command = BaseCommand::from(CommandGetOrCreateSchema { request_id: 1, topic: "t".into(), schema });
