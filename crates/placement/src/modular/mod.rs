@@ -1,7 +1,15 @@
 //! The Modular load manager: a leader places and sheds bundles by what all brokers report.
 
+mod cycle;
 mod data;
+mod manager;
 pub mod place;
+mod select;
 pub mod shed;
 
 pub use data::{BrokerData, LoadData};
+pub use manager::{Constraints, ModularManager};
+pub use select::{Assignment, AssignmentRule, default_filters};
+
+#[cfg(test)]
+mod tests;

@@ -27,6 +27,9 @@ pub trait Shedder: Send {
 
     /// One cycle. Brokers that are not in `data` are forgotten.
     fn decide(&mut self, data: &LoadData, settings: &Settings) -> Plan;
+
+    /// Hears that `share` of the traffic of `from` was moved to `to`.
+    fn moved(&mut self, _from: &BrokerId, _to: Option<&BrokerId>, _share: f64) {}
 }
 
 /// A bundle that may be shed, with its traffic in the unit that is compared.
@@ -100,6 +103,16 @@ impl SmoothedUsage {
                 .or_insert(usage);
         }
         if self.0.is_empty() { 0.0 } else { self.0.values().sum::<f64>() / self.0.len() as f64 }
+    }
+
+    /// Moves the history of `share` of the load of `from` to `to`.
+    fn rebase(&mut self, from: &BrokerId, to: Option<&BrokerId>, share: f64) {
+        let Some(source) = self.0.get_mut(from) else { return };
+        let moved = *source * share;
+        *source -= moved;
+        if let Some(destination) = to.and_then(|to| self.0.get_mut(to)) {
+            *destination += moved;
+        }
     }
 
     fn of(&self, broker: &BrokerId) -> f64 {

@@ -106,6 +106,10 @@ impl Shedder for ThresholdShedder {
         }
         plan
     }
+
+    fn moved(&mut self, from: &BrokerId, to: Option<&BrokerId>, share: f64) {
+        self.smoothed.rebase(from, to, share);
+    }
 }
 
 /// What kept a cycle without moves from having any.
