@@ -91,6 +91,7 @@ impl Cursor {
             state.batches.entry(position).and_modify(|batch| _ = batch.intersect(&left)).or_insert(left);
         }
         state.raise(delta.mark_delete.max(state.mark_delete));
+        // A batch of which nothing is left was acknowledged as a whole; if that is not known, it is safe to deliver again.
         state.batches.retain(|position, left| !left.is_empty() && !state.holes.contains(*position));
         Ok(())
     }
@@ -155,8 +156,11 @@ fn decode(bytes: &[u8]) -> Result<(u8, State), Error> {
         let position = input.position("batch position")?;
         let length = input.u32("batch length")? as usize;
         let words = input.bytes(length.saturating_mul(8), "batch words")?;
-        let words = words.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        state.batches.insert(position, Remaining::from_words(words));
+        let left = Remaining::from_words(words.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect());
+        if left.is_empty() {
+            return Err(Error::Damaged("batch words"));
+        }
+        state.batches.insert(position, left);
     }
     if !input.0.is_empty() {
         return Err(Error::Damaged("end"));

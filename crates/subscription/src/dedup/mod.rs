@@ -142,7 +142,6 @@ impl Dedup {
         if !sequence.partial_chunk {
             let marks = self.marks(producer);
             marks.persisted = marks.persisted.max(Some(sequence.highest));
-            marks.pushed = marks.pushed.max(marks.persisted);
         }
     }
 

@@ -24,18 +24,22 @@ impl Chunks {
         if chunk.id == 0 { None } else { self.owners.get(&chunk.message).copied() }
     }
 
-    /// Notes that `owner` gets this chunk.
-    pub(super) fn took(&mut self, chunk: Chunk, owner: SlotId) {
-        if chunk.id.saturating_add(1) >= chunk.count {
-            self.owners.remove(&chunk.message);
-            return;
+    /// Notes that `owner` gets this chunk; tells the hashes of messages that went to another consumer before.
+    pub(super) fn took(&mut self, chunk: Chunk, owner: SlotId, mut moved: impl FnMut(u16)) {
+        let is_last = chunk.id.saturating_add(1) >= chunk.count;
+        let before =
+            if is_last { self.owners.remove(&chunk.message) } else { self.owners.insert(chunk.message, owner) };
+        if before.is_some_and(|before| before != owner) {
+            moved(Self::hash(chunk.message));
         }
-        if self.owners.insert(chunk.message, owner).is_none() {
+        if before.is_none() && !is_last {
             self.oldest.push_back(chunk.message);
         }
-        while self.oldest.len() > MAX_MESSAGES {
-            if let Some(message) = self.oldest.pop_front() {
-                self.owners.remove(&message);
+        while self.oldest.len() > MAX_MESSAGES
+            && let Some(message) = self.oldest.pop_front()
+        {
+            if self.owners.remove(&message).is_some() {
+                moved(Self::hash(message));
             }
         }
     }
@@ -56,8 +60,8 @@ impl Chunks {
     }
 
     /// A hash, not 0, under which the chunks of a message keep their order.
-    pub(super) fn hash(chunk: Chunk) -> u16 {
-        let folded = chunk.message ^ (chunk.message >> 32);
+    pub(super) fn hash(message: u64) -> u16 {
+        let folded = message ^ (message >> 32);
         ((folded ^ (folded >> 16)) as u16).max(1)
     }
 }

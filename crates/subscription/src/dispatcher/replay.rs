@@ -87,6 +87,16 @@ impl Replay {
         }
     }
 
+    /// Puts the entries of a hash into the lane of anyone.
+    pub(super) fn free(&mut self, hash: u16) {
+        let positions: Vec<_> = self.hashes.get(&hash).into_iter().flatten().copied().collect();
+        for position in positions {
+            if let Some(waiting) = self.get(position) {
+                self.insert(position, Waiting { lane: None, ..waiting });
+            }
+        }
+    }
+
     fn leave_lane(&mut self, position: Position, lane: Lane) {
         if let Some(positions) = self.lanes.get_mut(&lane) {
             positions.remove(&position);

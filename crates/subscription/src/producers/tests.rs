@@ -88,6 +88,18 @@ fn a_waiting_producer_is_promoted_when_the_last_one_leaves() {
 }
 
 #[test]
+fn who_waits_comes_before_newcomers_but_not_before_those_that_come_back() {
+    let mut producers = Producers::default();
+    admit(&mut producers, producer(1, "a", Access::Shared));
+    assert!(!admit(&mut producers, producer(2, "b", Access::WaitForExclusive)).ready);
+    let refusal = producers.add(producer(3, "c", Access::Shared)).expect_err("somebody waits");
+    assert_eq!(refusal.code(), Code::ProducerBusy);
+    let back = Producer { epoch: 1, ..producer(4, "a", Access::Shared) };
+    assert_eq!(admit(&mut producers, back).replaced, Some(KEY(1)));
+    assert_eq!(producers.remove(KEY(4)).map(|promotion| promotion.key), Some(KEY(2)));
+}
+
+#[test]
 fn fencing_closes_the_holder_and_the_waiting() {
     let mut producers = Producers::default();
     assert_eq!(admit(&mut producers, producer(1, "a", Access::Exclusive)).topic_epoch, Some(0));

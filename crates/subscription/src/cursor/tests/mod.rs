@@ -83,7 +83,7 @@ fn cumulative_and_partial_cumulative_alternate() {
     assert!(cursor.ack_cumulative_batch(at(2), &[0b100], 3, &log));
     assert_eq!((cursor.mark_delete(), cursor.remaining_count(at(2), 3)), (at(1), 1));
     assert!(cursor.ack_cumulative(at(3), &log));
-    assert!(!cursor.ack_cumulative(at(2), &log));
+    assert!(!cursor.ack_cumulative(at(2), &log) && !cursor.ack_cumulative(at(3), &log));
     assert!(!cursor.ack_cumulative_batch(at(2), &[0b100], 3, &log));
     assert!(cursor.ack_cumulative_batch(at(4), &[0], 3, &log));
     assert_eq!((cursor.mark_delete(), cursor.backlog(&log)), (at(4), 1));
@@ -195,6 +195,19 @@ fn a_cursor_that_is_never_saved_keeps_no_record_of_changes() {
     (1..99).step_by(3).for_each(|entry| _ = cursor.ack(at(entry), &log));
     assert!(cursor.unsaved.holes.is_empty() && cursor.unsaved.batches.is_empty());
     assert_eq!(Cursor::restore(&cursor.drain().unwrap()).unwrap().state, cursor.state);
+}
+
+#[test]
+fn deltas_that_contradict_each_other_leave_the_entry_to_be_delivered() {
+    let log = TestLog::with(1);
+    let mut replica = cursor();
+    for bits in [0b01, 0b10] {
+        let mut cursor = cursor();
+        cursor.drain();
+        cursor.ack_batch(at(0), &[bits], 2, &log);
+        replica.apply(&cursor.drain().unwrap()).unwrap();
+    }
+    assert_eq!((replica.remaining_count(at(0), 2), replica.backlog(&log)), (2, 1));
 }
 
 #[test]

@@ -86,7 +86,7 @@ impl Shared {
     fn hash(&self, entry: &Facts) -> u16 {
         match &self.keys {
             Some(keys) => keys.selector.sticky_hash(entry.key_hash),
-            None => entry.chunk.map_or(0, Chunks::hash),
+            None => entry.chunk.map_or(0, |chunk| Chunks::hash(chunk.message)),
         }
     }
 
@@ -132,7 +132,7 @@ impl Shared {
         if self.keys.is_none() {
             self.turn.took(messages);
             if let Some(chunk) = entry.chunk {
-                self.chunks.took(chunk, slot);
+                self.chunks.took(chunk, slot, |hash| self.replay.free(hash));
             }
         }
         core.batch_size.record(messages);

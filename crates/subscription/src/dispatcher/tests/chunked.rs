@@ -44,6 +44,60 @@ fn later_chunks_wait_for_their_consumer_others_go_on() {
 }
 
 #[test]
+fn a_chunk_waits_for_earlier_ones_even_if_its_consumer_could_take_it() {
+    for leaves in [false, true] {
+        let mut world = World::with(Kind::Shared, 0, 2);
+        world.flow(1, 1);
+        append_chunk(&mut world, 7, 0, 4);
+        world.pump();
+        append_chunk(&mut world, 7, 1, 4);
+        append_chunk(&mut world, 7, 2, 4);
+        world.flow(2, 1);
+        world.pump();
+        assert_eq!(world.dispatcher.replay_len(), 2);
+        world.append(|facts| facts.chunk = Some(Chunk { message: 7, id: 3, count: 4 }));
+        let read = world.next_read().unwrap();
+        let facts = world.read(read.plan());
+        if leaves {
+            world.leave(1);
+        } else {
+            world.flow(1, 10);
+        }
+        assert_eq!(world.offer(read, &facts).unwrap(), []);
+        world.flow(2, 10);
+        assert_eq!(entries(&world.pump()), if leaves { vec![0, 1, 2, 3] } else { vec![1, 2, 3] });
+    }
+}
+
+#[test]
+fn a_message_begun_anew_takes_its_waiting_chunks_along() {
+    let mut world = World::with(Kind::Shared, 0, 2);
+    (0..3).for_each(|id| _ = append_chunk(&mut world, 7, id, 3));
+    world.flow(1, 1);
+    assert_eq!(of(&world.pump(), 1), [0]);
+    world.flow(2, 1);
+    assert_eq!(world.pump(), [], "the rest waits for its consumer");
+    world.redeliver(1, &[at(0)]);
+    assert_eq!(world.pump(), [(at(0), 2, 1)]);
+    world.flow(2, 10);
+    assert_eq!(of(&world.pump(), 2), [1, 2]);
+}
+
+#[test]
+fn chunks_of_unfinished_messages_do_not_pile_up() {
+    let mut world = World::with(Kind::Shared, 0, 2);
+    world.flow(1, 1);
+    append_chunk(&mut world, 1, 0, 2);
+    world.pump();
+    world.flow(2, 10_000);
+    append_chunk(&mut world, 1, 1, 2);
+    assert_eq!(world.pump(), []);
+    (2..5000).for_each(|message| _ = append_chunk(&mut world, message, 0, 2));
+    world.pump();
+    assert_eq!(world.dispatcher.holder(at(1)), Some(ConsumerKey(2)), "the oldest message is forgotten, not stuck");
+}
+
+#[test]
 fn a_chunked_message_is_redelivered_in_order_to_one_consumer() {
     let mut world = World::with(Kind::Shared, 0, 2);
     (0..30).for_each(|id| _ = append_chunk(&mut world, 7, id, 30));

@@ -99,6 +99,19 @@ fn the_wait_ends_when_nothing_is_left_or_the_old_one_is_gone() {
 }
 
 #[test]
+fn the_old_active_consumer_does_not_wait_for_itself() {
+    let mut world = partition();
+    (0..2).for_each(|_| _ = world.log.append());
+    world.join(consumer(5, Kind::Failover));
+    world.flow(5, 1);
+    world.pump();
+    world.join(consumer(4, Kind::Failover));
+    world.leave(4);
+    world.flow(5, 9);
+    assert_eq!(of(&world.pump(), 5), [0, 1]);
+}
+
+#[test]
 fn there_is_no_wait_when_nothing_is_pending() {
     let mut world = partition();
     world.join(consumer(5, Kind::Failover));

@@ -198,6 +198,20 @@ fn out_of_order_consumers_need_not_wait_for_a_key_to_drain() {
 }
 
 #[test]
+fn what_is_acknowledged_while_it_waits_holds_nothing_back() {
+    let mut world = World::with(Kind::KeyShared, 0, 1);
+    (0..4).for_each(|_| _ = world.append_key("a"));
+    world.flow(1, 4);
+    world.pump();
+    world.dispatcher.redeliver(key(1), None, None);
+    assert!(world.ack(&[at(0)]), "later ones of the key may be readable");
+    world.cursor.ack(at(1), &world.log);
+    world.flow(1, 4);
+    assert_eq!(of(&world.pump(), 1), [2, 3]);
+    assert_eq!(world.dispatcher.replay_len(), 0);
+}
+
+#[test]
 fn waiting_entries_of_one_key_are_read_together() {
     let mut world = World::with(Kind::KeyShared, 0, 1);
     (0..50).for_each(|_| _ = world.append_key("a"));

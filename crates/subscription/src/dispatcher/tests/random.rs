@@ -29,6 +29,8 @@ struct Run {
     rng: SmallRng,
     consumers: BTreeSet<u64>,
     next_consumer: u64,
+    /// A chunked message on its way: its number and the next chunk (Shared).
+    chunked: (u64, u32),
     /// A read that takes its time.
     slow: Option<(Read, Vec<Facts>)>,
 }
@@ -51,6 +53,7 @@ impl Run {
             rng,
             consumers: BTreeSet::new(),
             next_consumer: 1,
+            chunked: (1, 0),
             slow: None,
         }
     }
@@ -116,6 +119,11 @@ impl Run {
             facts.deliver_at = delay;
             facts.key_hash = murmur3_32(format!("key-{name}").as_bytes());
         });
+        if self.kind == Kind::Shared && self.rng.random_bool(0.1) {
+            let (message, id) = self.chunked;
+            self.world.append(|facts| facts.chunk = Some(Chunk { message, id, count: 3 }));
+            self.chunked = if id == 2 { (message + 1, 0) } else { (message, id + 1) };
+        }
     }
 
     fn join(&mut self) {
@@ -261,8 +269,10 @@ impl Run {
             if self.world.cursor.is_acked(position) || self.model.at.contains_key(&position) {
                 continue;
             }
-            let deliver_at = self.world.facts(position).deliver_at;
-            if self.shared() && deliver_at.is_some_and(|at| at > self.world.now_ms + 1000) {
+            let facts = self.world.facts(position);
+            let delayed = self.shared() && facts.deliver_at.is_some_and(|at| at > self.world.now_ms + 1000);
+            // A chunk may wait for the consumer of the one before it.
+            if delayed || facts.chunk.is_some_and(|chunk| chunk.id > 0) {
                 continue;
             }
             let may_take = |number: &u64| match self.kind {
