@@ -54,8 +54,11 @@ impl Inner {
                 let inner = Rc::clone(self);
                 spawn_local(async move {
                     let _turn = inner.turn.lock().await;
-                    // The sink is told of a failure.
-                    let _ = inner.switch().await;
+                    // Whoever had the turn before may have made the ledger.
+                    if inner.tail.borrow().is_switching() {
+                        // The sink is told of a failure.
+                        let _ = inner.switch().await;
+                    }
                 });
                 Ok(())
             }
@@ -123,12 +126,15 @@ impl Inner {
         let writer = self.context.store.create(owner, key, Rc::clone(&sink) as Rc<dyn AppendSink>).await?;
         let id = writer.ledger();
         sink.ledger.set(Some(id));
-        self.row
+        let written = self
+            .row
             .update(Durability::Synced, |row| {
                 sealed.into_iter().for_each(|sealed| row.seal(sealed));
                 row.ledgers.push(LedgerInfo::open(id));
             })
-            .await?;
+            .await;
+        self.context.keep_if_written(id, &written).await;
+        written?;
         self.check()?;
         self.current.set(Some(id));
         self.spans.borrow_mut().push(id.0.cast_signed(), 0);

@@ -42,7 +42,9 @@ impl Inner {
         let writer = self.context.store.create(self.owner, key, Rc::clone(&sink) as Rc<dyn AppendSink>).await?;
         let id = writer.ledger();
         sink.ledger.set(Some(id));
-        self.row.update(Durability::Synced, |row| row.ledgers.push(id)).await?;
+        let written = self.row.update(Durability::Synced, |row| row.ledgers.push(id)).await;
+        self.context.keep_if_written(id, &written).await;
+        written?;
         let outcome = self.exchange(id, writer).await;
         if let Err(error) = &outcome {
             self.fail(error.clone());

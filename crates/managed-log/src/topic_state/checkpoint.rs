@@ -53,11 +53,11 @@ pub(crate) async fn write(
     } else {
         State::Inline(state)
     };
-    let written = match &state {
-        State::Ledger(id) => Some(*id),
+    let made = match state {
+        State::Ledger(id) => Some(id),
         State::Inline(_) => None,
     };
-    let outcome = row
+    let written = row
         .update(Durability::Synced, |row| {
             if let State::Ledger(id) = row.checkpoint.state {
                 row.doomed.push(id);
@@ -65,22 +65,13 @@ pub(crate) async fn write(
             row.checkpoint = Checkpoint { sequence, state };
         })
         .await;
-    match (&outcome, written) {
-        (Ok(()), _) => {
-            row.delete_doomed(&*context.store).await;
-        }
-        (Err(error), Some(id)) if !is_open(error) => {
-            // The row does not know it: nobody else can delete it.
-            let _ = context.store.delete(id).await;
-        }
-        (Err(_), _) => {}
+    if let Some(id) = made {
+        context.keep_if_written(id, &written).await;
     }
-    outcome
-}
-
-/// Whether a write that ended with this error may have happened.
-fn is_open(error: &Error) -> bool {
-    matches!(error, Error::Metadata(plerion_metadata::Error::UnknownOutcome { .. }))
+    if written.is_ok() {
+        row.delete_doomed(&*context.store).await;
+    }
+    written
 }
 
 async fn read_ledger(context: &Context, id: LedgerId, owner: Epoch) -> Result<Bytes, Error> {

@@ -53,6 +53,23 @@ fn a_disk_that_is_full_when_a_ledger_is_needed_fails_what_waits() {
 }
 
 #[test]
+fn a_ledger_that_no_row_names_is_deleted() {
+    on_shard(async {
+        let world = World::new();
+        let bundle = world.bundle().await;
+        let topic = Topic::open(&bundle, TOPIC).await;
+        topic.publish(["a"]).await;
+        world.metadata.set_down(true);
+        for n in 0..10 {
+            let _ = topic.append(&n.to_string());
+        }
+        topic.failed().await;
+        settle().await;
+        assert_eq!(world.ledger_count().await, 1);
+    });
+}
+
+#[test]
 fn what_waits_for_a_ledger_is_bounded() {
     on_shard(async {
         let mut world = World::new();
