@@ -33,6 +33,15 @@ pub(crate) enum Failure {
     /// The data directory cannot be used.
     #[error(transparent)]
     DataDirectory(#[from] data_directory::Error),
+    /// The ledgers cannot be opened.
+    #[error("the ledgers cannot be opened: {0}")]
+    Ledgers(#[from] plerion_ledger::embedded::OpenError),
+    /// The metadata cannot be opened.
+    #[error("the metadata cannot be opened: {0}")]
+    Metadata(#[from] plerion_metadata::OpenError),
+    /// The broker does not start.
+    #[error(transparent)]
+    Broker(#[from] plerion_broker::StartError),
     /// The standard output cannot be written to.
     #[error("cannot write to the standard output: {0}")]
     Output(std::io::Error),
@@ -45,9 +54,12 @@ impl Failure {
     /// The code the process ends with.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Output(_) | Self::System { .. } | Self::DataDirectory(data_directory::Error::Io { .. }) => 1,
+            Self::Output(_)
+            | Self::System { .. }
+            | Self::Broker(_)
+            | Self::DataDirectory(data_directory::Error::Io { .. }) => 1,
             Self::ConfigurationFile { .. } | Self::Configuration(_) | Self::NoSuchKey(_) | Self::LogFilter { .. } => 2,
-            Self::DataDirectory(_) => 3,
+            Self::DataDirectory(_) | Self::Ledgers(_) | Self::Metadata(_) => 3,
         }
         .into()
     }

