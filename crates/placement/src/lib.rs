@@ -10,6 +10,7 @@ pub mod filter;
 pub mod load;
 pub mod modular;
 mod names;
+mod registry;
 mod selection;
 pub mod service_unit;
 mod settings;
@@ -17,5 +18,6 @@ pub mod simple;
 pub mod split;
 
 pub use names::{BrokerId, BundleName};
+pub use registry::{ManagerError, ManagerKind, Registry, UnknownPolicy};
 pub use selection::{Score, ScoreRule, Selection};
 pub use settings::Settings;
