@@ -91,7 +91,7 @@ impl Cursor {
             state.batches.entry(position).and_modify(|batch| _ = batch.intersect(&left)).or_insert(left);
         }
         state.raise(delta.mark_delete.max(state.mark_delete));
-        // A batch of which nothing is left was acknowledged as a whole; if that is not known, it is safe to deliver again.
+        // A batch of which nothing is left was acknowledged as a whole; if that is not known, delivering again is safe.
         state.batches.retain(|position, left| !left.is_empty() && !state.holes.contains(*position));
         Ok(())
     }

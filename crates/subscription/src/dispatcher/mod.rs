@@ -87,7 +87,7 @@ impl Dispatcher {
         }
     }
 
-    /// Lets a consumer in, whose key no other has or had. It starts with no permits. `now_ms` is the time in milliseconds of any epoch, as in
+    /// Lets a consumer in, whose key no other has or had. It starts with no permits. `now_ms` is the time as in
     /// [`Dispatcher::next_read`].
     ///
     /// # Errors
@@ -164,8 +164,8 @@ impl Dispatcher {
     }
 
     /// Decides who gets the entries of a read, ascending by position; of a forward read these are all entries of the
-    /// log from its start on, except that acknowledged ones may be left out; earlier ones are ignored. Deliveries are appended to `out` in
-    /// order; entries that are not among them will be asked for again in time.
+    /// log from its start on, except that acknowledged ones may be left out; earlier ones are ignored. Deliveries are
+    /// appended to `out` in order; entries that are not among them will be asked for again in time.
     ///
     /// # Errors
     /// If the subscription was rewound since; nothing changes then.

@@ -70,6 +70,20 @@ fn a_chunk_waits_for_earlier_ones_even_if_its_consumer_could_take_it() {
 }
 
 #[test]
+fn messages_whose_hashes_collide_wait_for_each_other_without_reading_in_circles() {
+    let (mut world, colliding) = (World::with(Kind::Shared, 0, 2), 7 << 32);
+    world.flow(1, 1);
+    append_chunk(&mut world, 7, 0, 2);
+    world.pump();
+    world.flow(2, 10);
+    append_chunk(&mut world, 7, 1, 2);
+    append_chunk(&mut world, colliding, 0, 2);
+    assert_eq!(world.pump(), []);
+    world.flow(1, 1);
+    assert_eq!(world.pump(), [(at(1), 1, 0), (at(2), 2, 0)]);
+}
+
+#[test]
 fn a_message_begun_anew_takes_its_waiting_chunks_along() {
     let mut world = World::with(Kind::Shared, 0, 2);
     (0..3).for_each(|id| _ = append_chunk(&mut world, 7, id, 3));
