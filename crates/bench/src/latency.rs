@@ -34,13 +34,15 @@ impl Latencies {
 
     /// `None` if nothing was counted.
     pub(crate) fn summary(&self) -> Option<Summary> {
-        let at = |quantile| self.0.value_at_quantile(quantile) as f64 / 1e6;
+        // Whole microseconds: more digits than were counted would only mislead.
+        let ms = |nanoseconds: u64| (nanoseconds as f64 / 1e3).round() / 1e3;
+        let at = |quantile| ms(self.0.value_at_quantile(quantile));
         (!self.0.is_empty()).then(|| Summary {
             p50: at(0.5),
             p90: at(0.9),
             p99: at(0.99),
             p999: at(0.999),
-            max: self.0.max() as f64 / 1e6,
+            max: ms(self.0.max()),
         })
     }
 }

@@ -19,6 +19,9 @@ mod live;
 mod publish;
 mod topics;
 
+#[cfg(test)]
+mod tests;
+
 /// Runs what was asked for.
 pub(crate) fn run(args: &Args, clock: &SharedClock) -> Result<Report, Error> {
     watched(|progress| {

@@ -20,7 +20,7 @@ pub(crate) struct Consumers<'a> {
     pub(crate) subscriptions: &'a [String],
     pub(crate) kind: SubType,
     pub(crate) start: Start,
-    /// Messages a consumer may hold unprocessed.
+    /// Messages a consumer may hold unprocessed; with 0 none come.
     pub(crate) queue: u32,
 }
 
@@ -81,7 +81,7 @@ impl Subscriber {
                 opened.push(Consumer { topic: topic.clone(), place, taken: 0, unacknowledged: Vec::new() });
             }
         }
-        for id in 0..opened.len() as u64 {
+        for id in (0..opened.len() as u64).filter(|_| consumers.queue > 0) {
             connection.sender.flow(id, consumers.queue)?;
         }
         let cumulative = matches!(consumers.kind, SubType::Exclusive | SubType::Failover);

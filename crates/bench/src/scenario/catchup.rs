@@ -26,7 +26,7 @@ pub(super) fn run(args: &CatchupArgs, run: Run<'_>) -> Result<Report, Error> {
     let body = Arc::new(Body::new(args.load.size, args.load.batch));
     // Holds the messages back from being trimmed until the reader has come.
     let keeper =
-        Consumers { subscriptions: &["bench-keep".into()], kind: SubType::Shared, start: Start::Latest, queue: 1 };
+        Consumers { subscriptions: &["bench-keep".into()], kind: SubType::Shared, start: Start::Latest, queue: 0 };
     let keeper = Subscriber::open(&routes[0], &keeper)?;
     let publisher = Publisher::open(&routes[0], &args.load, &body, 0)?;
     let schedule = Schedule { seconds: args.lead.saturating_add(args.limit.get()), warmup: 0 };

@@ -25,7 +25,7 @@ pub(super) fn run(args: &PublishArgs, run: Run<'_>) -> Result<Report, Error> {
             subscriptions: std::slice::from_ref(subscription),
             kind: SubType::Shared,
             start: Start::Latest,
-            queue: 1,
+            queue: 0,
         };
         routes.iter().try_for_each(|route| keep(route, &consumers))?;
     }
@@ -64,6 +64,5 @@ pub(super) fn run(args: &PublishArgs, run: Run<'_>) -> Result<Report, Error> {
 
 /// Makes a subscription and leaves it, so that what is published from now on is kept.
 fn keep(route: &routes::Route, consumers: &Consumers<'_>) -> Result<(), Error> {
-    // Permits of one: what comes while the consumer is still there goes back when it leaves.
     Subscriber::open(route, consumers).map(drop)
 }
