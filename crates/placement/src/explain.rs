@@ -51,6 +51,19 @@ pub struct Explanation {
     pub brokers: Vec<BrokerVerdict>,
     /// One verdict for each bundle that was judged.
     pub bundles: Vec<BundleVerdict>,
+    /// What the moves make of the brokers they concern.
+    pub projected: Vec<Projection>,
+}
+
+/// The load of a broker before and after a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Projection {
+    /// The broker.
+    pub broker: BrokerId,
+    /// Its load now, 1 being 100 %.
+    pub before: f64,
+    /// Its load after the moves, if each bundle takes its share of traffic as its share of load along.
+    pub after: f64,
 }
 
 /// What keeps a whole cycle from acting.

@@ -1,11 +1,14 @@
 //! One cycle of shedding: what has to leave, and where it goes.
 
+use std::collections::BTreeMap;
+
 use rand::RngCore;
 
 use super::{Constraints, ModularManager};
-use crate::explain::{Block, BundleRule, Explanation, Move, Plan};
+use crate::explain::{Block, BundleRule, Explanation, Move, Plan, Projection};
 use crate::filter::{Cluster, count_namespaces, may_unload};
 use crate::names::{BrokerId, BundleName};
+use crate::settings::Settings;
 
 impl ModularManager {
     /// Decides what to shed and where it goes. Destinations are chosen before anything is unloaded, and a bundle that
@@ -40,7 +43,27 @@ impl ModularManager {
         if kept.is_empty() && explanation.blocked.is_none() {
             explanation.blocked = Some(Block::NoBundles);
         }
+        explanation.projected = self.project(&kept, settings);
         Plan { moves: kept, explanation }
+    }
+
+    /// What `moves` make of the usage of the brokers they concern.
+    fn project(&self, moves: &[Move], settings: &Settings) -> Vec<Projection> {
+        let weights = settings.weights();
+        let mut projected: BTreeMap<&BrokerId, Projection> = BTreeMap::new();
+        for m in moves {
+            let Some(source) = self.data.brokers.get(&m.from) else { continue };
+            let traffic = self.data.bundles.get(&m.bundle).map_or(0.0, |data| data.short_term_data.throughput());
+            let total = source.local.throughput();
+            let moved = if total > 0.0 { source.usage(&weights) * (traffic / total).min(1.0) } else { 0.0 };
+            for (broker, change) in [(Some(&m.from), -moved), (m.to.as_ref(), moved)] {
+                let Some((id, data)) = broker.and_then(|id| self.data.brokers.get_key_value(id)) else { continue };
+                let before = data.usage(&weights);
+                let entry = projected.entry(id);
+                entry.or_insert_with(|| Projection { broker: id.clone(), before, after: before }).after += change;
+            }
+        }
+        projected.into_values().collect()
     }
 
     fn destination(

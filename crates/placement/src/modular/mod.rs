@@ -4,11 +4,13 @@ mod cycle;
 mod data;
 mod manager;
 pub mod place;
+mod record;
 mod select;
 pub mod shed;
 
 pub use data::{BrokerData, LoadData};
 pub use manager::{Constraints, ModularManager};
+pub use record::{ReplayError, ShedRecord};
 pub use select::{Assignment, AssignmentRule, default_filters};
 
 #[cfg(test)]

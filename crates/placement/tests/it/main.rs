@@ -4,6 +4,7 @@
 
 mod bundles;
 mod channel;
+mod explanations;
 mod filters;
 mod fixture;
 mod json_texts;

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::pair::{Outcome, Pair};
 use self::stats::LoadStats;
 use super::RecentUnloads;
-use crate::explain::{Block, BrokerRule, Explanation, MoveReason, Plan};
+use crate::explain::{Block, BrokerRule, Explanation, MoveReason, Plan, Projection};
 use crate::load::{BrokerLoadData, TopBundles};
 use crate::names::BrokerId;
 use crate::settings::Settings;
@@ -157,7 +157,12 @@ impl TransferShedder {
                 Outcome::NoLoadData => without_data += 1,
                 Outcome::Moved { throughput } => {
                     plan.explanation.judge_broker(min.id, min.load.weighted_max_ema, BrokerRule::Takes);
-                    stats.transfer(max.load, min.load, throughput);
+                    let moved = stats.transfer(max.load, min.load, throughput);
+                    for (member, change) in [(max, -moved), (min, moved)] {
+                        let before = member.load.weighted_max_ema;
+                        let broker = member.id.clone();
+                        plan.explanation.projected.push(Projection { broker, before, after: before + change });
+                    }
                     done += 1;
                     low += 1;
                 }

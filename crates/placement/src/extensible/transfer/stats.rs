@@ -34,12 +34,13 @@ impl LoadStats {
         self.deviation
     }
 
-    /// Projects that `throughput` of what `max` carries moves to `min`, with the same share of its load.
-    pub(super) fn transfer(&mut self, max: &BrokerLoadData, min: &BrokerLoadData, throughput: f64) {
+    /// Projects that `throughput` of what `max` carries moves to `min`, with the same share of its load, which is returned.
+    pub(super) fn transfer(&mut self, max: &BrokerLoadData, min: &BrokerLoadData, throughput: f64) -> f64 {
         let (high, low) = (max.weighted_max_ema, min.weighted_max_ema);
         let moved = throughput * high / max.throughput();
         self.squares -= high * high + low * low;
         self.squares += (high - moved).max(0.0).powi(2) + (low + moved).max(0.0).powi(2);
         self.deviation = (self.squares / self.count - self.average * self.average).abs().sqrt();
+        moved
     }
 }

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
 use super::threshold::why_nothing;
 use super::{Shedder, candidates, shed};
 use crate::explain::{Block, BrokerRule, BundleRule, Explanation, Plan};
@@ -20,7 +23,7 @@ pub struct AvgShedder {
 }
 
 /// For how many cycles a broker has differed from its partner.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hits {
     /// By the low threshold.
     pub low: u32,
@@ -151,5 +154,13 @@ impl Shedder for AvgShedder {
             plan.explanation.blocked = Some(if waits { Block::HitCount } else { why_nothing(&plan.explanation) });
         }
         plan
+    }
+    fn state(&self) -> Value {
+        serde_json::to_value(&self.hits).unwrap_or_default()
+    }
+
+    fn restore(&mut self, state: &Value) -> Result<(), serde_json::Error> {
+        self.hits = BTreeMap::deserialize(state)?;
+        Ok(())
     }
 }

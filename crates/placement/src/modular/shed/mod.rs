@@ -12,6 +12,9 @@ pub use uniform::UniformLoadShedder;
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
 use super::{BrokerData, LoadData};
 use crate::bundle::special::Special;
 use crate::explain::{BundleRule, Explanation, Move, MoveReason, Plan};
@@ -27,6 +30,19 @@ pub trait Shedder: Send {
 
     /// One cycle. Brokers that are not in `data` are forgotten.
     fn decide(&mut self, data: &LoadData, settings: &Settings) -> Plan;
+
+    /// What the shedder remembers between cycles, for a record.
+    fn state(&self) -> Value {
+        Value::Null
+    }
+
+    /// Takes up where a shedder with this state was.
+    ///
+    /// # Errors
+    /// When the state is not one that [`Shedder::state`] of this shedder gave.
+    fn restore(&mut self, _state: &Value) -> Result<(), serde_json::Error> {
+        Ok(())
+    }
 
     /// Hears that `share` of the traffic of `from` was moved to `to`.
     fn moved(&mut self, _from: &BrokerId, _to: Option<&BrokerId>, _share: f64) {}
@@ -86,7 +102,7 @@ fn shed(bundle: &BundleName, from: &BrokerId, to: Option<&BrokerId>) -> Move {
 }
 
 /// A moving average of each broker's weighted usage.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct SmoothedUsage(BTreeMap<BrokerId, f64>);
 
 impl SmoothedUsage {

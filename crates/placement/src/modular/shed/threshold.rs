@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
+use serde_json::Value;
+
 use super::{Shedder, SmoothedUsage, shed_throughput};
 use crate::explain::{Block, BrokerRule, Explanation, Plan};
 use crate::load::MIB;
@@ -105,6 +108,15 @@ impl Shedder for ThresholdShedder {
             plan.explanation.blocked = Some(why_nothing(&plan.explanation));
         }
         plan
+    }
+
+    fn state(&self) -> Value {
+        serde_json::to_value(&self.smoothed).unwrap_or_default()
+    }
+
+    fn restore(&mut self, state: &Value) -> Result<(), serde_json::Error> {
+        self.smoothed = SmoothedUsage::deserialize(state)?;
+        Ok(())
     }
 
     fn moved(&mut self, from: &BrokerId, to: Option<&BrokerId>, share: f64) {
