@@ -36,6 +36,8 @@ pub(super) struct Active {
     pub(super) header: layout::Header,
     pub(super) end: u64,
     pub(super) length: u64,
+    /// Up to where the file was written, in this life or before.
+    pub(super) written: u64,
     pub(super) batches: u64,
     /// Whether the next segment was asked for.
     pub(super) asked: bool,
@@ -43,7 +45,20 @@ pub(super) struct Active {
 
 /// The last page a write touches is filled up with zeros: the kernel then need not read it first.
 const PAGE: u64 = 4096;
-const ZEROS: [u8; PAGE as usize] = [0; PAGE as usize];
+
+/// A short write that extends the file extends it by this much: the writes after it find the space already written,
+/// and their syncs need not commit a change of the file's length.
+const STEP: u64 = 128 << 10;
+static ZEROS: [u8; STEP as usize] = [0; STEP as usize];
+
+impl Active {
+    /// Up to where a batch that ends at `end` is filled with zeros.
+    fn filled_by(&self, end: u64) -> u64 {
+        let page = end.next_multiple_of(PAGE);
+        let extends = page > self.written;
+        if extends && end - self.end < STEP / 4 { page + STEP - PAGE } else { page }
+    }
+}
 
 impl Committer {
     pub(crate) fn new(engine: Arc<Engine>, number: usize) -> Self {
@@ -125,7 +140,7 @@ impl Committer {
             sum: batch.sum,
         }
         .encode();
-        let filled = batch.at.next_multiple_of(PAGE).min(active.length).max(batch.at);
+        let filled = active.filled_by(batch.at).min(active.length).max(batch.at);
         let mut parts = Vec::with_capacity(batch.parts.len() + 3);
         parts.extend(first.iter().map(|first| IoSlice::new(first)));
         parts.push(IoSlice::new(&header));
@@ -140,6 +155,7 @@ impl Committer {
         metrics.appends.add(batch.entries);
         metrics.bytes.add(batch.at - active.end);
         active.end = batch.at;
+        active.written = active.written.max(filled);
         active.segment.synced(active.end);
         active.batches += 1;
         if !active.asked && active.end > active.length / 4 {

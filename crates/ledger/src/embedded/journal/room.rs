@@ -83,6 +83,7 @@ impl Committer {
     /// Ends the current segment and goes on in `spare`.
     fn activate(&mut self, spare: Spare) {
         self.finish_active();
+        let written = if spare.prepared { spare.length } else { 0 };
         if !spare.prepared {
             self.engine.metrics.unprepared_segments.add(1);
         }
@@ -96,7 +97,8 @@ impl Committer {
             journal: self.number as u32,
             previous: self.previous,
         };
-        self.active = Some(Active { segment, header, end: DATA_START, length: spare.length, batches: 0, asked: false });
+        self.active =
+            Some(Active { segment, header, end: DATA_START, length: spare.length, written, batches: 0, asked: false });
     }
 
     /// Hands the current segment over to upkeep.
