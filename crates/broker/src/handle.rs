@@ -16,10 +16,13 @@ use crate::failure::Failure;
 use crate::metrics::ShardCounters;
 use crate::shard::{Shard, Stopped};
 
+mod foundation;
 mod namespaces;
+mod schemas;
 mod subscriptions;
 mod topics;
 mod totals;
+mod volatile;
 
 pub use subscriptions::Peeked;
 pub use topics::{CursorStats, InternalStats, LedgerStats};
