@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plerion_placement::filter::{AntiAffinity, IsolationPolicies};
 use plerion_placement::load::LocalBrokerData;
-use plerion_placement::modular::Constraints;
 use plerion_placement::modular::place::{Placement, PlacementRequest};
-use plerion_placement::{ManagerError, ManagerKind, Registry, Score, ScoreRule, Selection, Settings};
+use plerion_placement::{Constraints, ManagerError, ManagerKind, Registry, Score, ScoreRule, Selection, Settings};
 use rand::rngs::SmallRng;
 use rand::{RngCore, SeedableRng};
 

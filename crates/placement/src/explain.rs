@@ -177,6 +177,23 @@ pub enum BundleRule {
     LimitReached,
 }
 
+impl Block {
+    /// The result and reason under which Pulsar's Extensible manager counts a cycle without moves
+    /// (`pulsar_lb_unload_broker_breakdown_total`).
+    #[must_use]
+    pub const fn unload_breakdown(self) -> (&'static str, &'static str) {
+        match self {
+            Self::RegistryUnavailable => ("Failure", "Unknown"),
+            Self::NoBrokers | Self::TooFewBrokers => ("Skip", "NoBrokers"),
+            Self::OutdatedData => ("Skip", "OutDatedData"),
+            Self::NoLoadData | Self::NoUsage => ("Skip", "NoLoadData"),
+            Self::CoolingDown => ("Skip", "CoolDown"),
+            Self::NoBundles | Self::TooLittle => ("Skip", "NoBundles"),
+            Self::HitCount | Self::Balanced => ("Skip", "HitCount"),
+        }
+    }
+}
+
 impl Explanation {
     /// An empty explanation of `policy`.
     #[must_use]

@@ -4,6 +4,7 @@
 //! a task or writes a log. The same inputs therefore give the same decision, and each decision can be replayed.
 
 pub mod bundle;
+mod constraints;
 pub mod explain;
 pub mod extensible;
 pub mod filter;
@@ -17,6 +18,7 @@ mod settings;
 pub mod simple;
 pub mod split;
 
+pub use constraints::Constraints;
 pub use names::{BrokerId, BundleName};
 pub use registry::{ManagerError, ManagerKind, Registry, UnknownPolicy};
 pub use selection::{Score, ScoreRule, Selection};

@@ -39,6 +39,8 @@ pub struct Settings {
     pub load_balancer_average_resource_usage_difference_threshold_percentage: f64,
     /// Least change, in percent, that makes a broker report its load.
     pub load_balancer_report_update_threshold_percentage: f64,
+    /// Shortest time between two reports, in milliseconds.
+    pub load_balancer_report_update_min_interval_millis: i64,
     /// Longest time between two reports, in minutes.
     pub load_balancer_report_update_max_interval_minutes: u64,
     /// Keep the bundles of a namespace evenly spread (Modular manager).
@@ -136,6 +138,7 @@ impl Default for Settings {
             load_balancer_history_resource_percentage: 0.9,
             load_balancer_average_resource_usage_difference_threshold_percentage: 10.0,
             load_balancer_report_update_threshold_percentage: 10.0,
+            load_balancer_report_update_min_interval_millis: 5_000,
             load_balancer_report_update_max_interval_minutes: 15,
             load_balancer_distribute_bundles_evenly_enabled: true,
             prefer_later_versions: false,

@@ -126,7 +126,7 @@ pub fn apply_noting(
 }
 
 /// Keeps the candidates with the least count; a broker without an entry counts 0.
-fn keep_least(candidates: &mut Vec<BrokerId>, counts: &BTreeMap<BrokerId, u32>) {
+pub(crate) fn keep_least(candidates: &mut Vec<BrokerId>, counts: &BTreeMap<BrokerId, u32>) {
     let count = |broker: &BrokerId| counts.get(broker).copied().unwrap_or(0);
     if let Some(least) = candidates.iter().map(count).min() {
         candidates.retain(|broker| count(broker) == least);

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use rand::RngCore;
 
-use super::{Constraints, ModularManager};
+use super::ModularManager;
+use crate::constraints::Constraints;
 use crate::explain::{Block, BundleRule, Explanation, Move, Plan, Projection};
 use crate::filter::{Cluster, count_namespaces, may_unload};
 use crate::names::{BrokerId, BundleName};

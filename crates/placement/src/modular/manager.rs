@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::place::{Placement, RoundRobin};
 use super::shed::Shedder;
 use super::{BrokerData, LoadData, default_filters};
-use crate::filter::{AntiAffinity, BrokerFilter, IsolationPolicies};
+use crate::filter::BrokerFilter;
 use crate::load::{BundleData, LocalBrokerData, TimeAverageBrokerData};
 use crate::names::{BrokerId, BundleName};
 use crate::settings::Settings;
@@ -14,23 +14,6 @@ use crate::split::{HotBundle, find_hot_bundles};
 /// How long, in milliseconds, a broker may report without a bundle that was assigned to it before the assignment is
 /// taken for lost.
 const OWNERSHIP_DEADLINE: i64 = 60_000;
-
-/// The policies of a cluster at one moment.
-#[derive(Clone, Copy)]
-pub struct Constraints<'a> {
-    /// The isolation policies.
-    pub isolation: &'a IsolationPolicies,
-    /// The anti-affinity groups.
-    pub anti_affinity: &'a AntiAffinity,
-    /// The failure domain of brokers that are in one.
-    pub domains: &'a BTreeMap<BrokerId, String>,
-    /// Bundles that hold non-persistent topics.
-    pub non_persistent: &'a BTreeSet<BundleName>,
-    /// Class name of the deciding manager.
-    pub load_manager_class: &'a str,
-    /// The settings.
-    pub settings: &'a Settings,
-}
 
 /// The leader's state. It changes only by what it is told: reports, brokers that left, moves that were carried out.
 pub struct ModularManager {

@@ -9,7 +9,7 @@ mod select;
 pub mod shed;
 
 pub use data::{BrokerData, LoadData};
-pub use manager::{Constraints, ModularManager};
+pub use manager::ModularManager;
 pub use record::{ReplayError, ShedRecord};
 pub use select::{Assignment, AssignmentRule, default_filters};
 

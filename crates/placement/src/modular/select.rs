@@ -6,7 +6,8 @@ use rand::RngCore;
 use serde::{Deserialize, Serialize};
 
 use super::place::PlacementRequest;
-use super::{Constraints, LoadData, ModularManager};
+use super::{LoadData, ModularManager};
+use crate::constraints::Constraints;
 use crate::filter::{
     AntiAffinityFilter, BrokerFacts, BrokerFilter, ClassFilter, Cluster, EvenBundlesFilter, FilterRequest,
     IsolationFilter, MaxTopicsFilter, Removal, VersionFilter, apply_noting, count_namespaces,

@@ -6,7 +6,8 @@ use rand::rngs::SmallRng;
 
 use super::place::LeastLongTermMessageRate;
 use super::shed::{OverloadShedder, Shedder, ThresholdShedder};
-use super::{AssignmentRule, Constraints, ModularManager};
+use super::{AssignmentRule, ModularManager};
+use crate::constraints::Constraints;
 use crate::explain::{Block, BundleRule, Plan};
 use crate::filter::{AntiAffinity, IsolationPolicies, IsolationPolicy};
 use crate::load::{BundleStats, HostUsage, LocalBrokerData, MIB, NamespaceIsolationData, ResourceUsage};

@@ -23,9 +23,15 @@ pub struct HostedBundles<'a> {
 }
 
 /// One cycle: a broker with CPU, direct memory or bandwidth above the overload threshold gives the bundle that needs the
-/// most of its scarcest resource, if some other broker is below the comfort level in all four. Bundles in `recent` stay.
+/// most of its scarcest resource, if some other broker that may take it is below the comfort level in all four. Bundles in
+/// `recent` stay.
 #[must_use]
-pub fn shed(brokers: &[HostedBundles<'_>], recent: &BTreeMap<BundleName, i64>, settings: &Settings) -> Plan {
+pub fn shed(
+    brokers: &[HostedBundles<'_>],
+    recent: &BTreeMap<BundleName, i64>,
+    may_take: &dyn Fn(&BundleName, &BrokerId) -> bool,
+    settings: &Settings,
+) -> Plan {
     let overload = settings.load_balancer_broker_overloaded_threshold_percentage;
     let comfort = settings.load_balancer_broker_comfort_load_level_percentage;
     let mut plan = Plan { moves: Vec::new(), explanation: Explanation::of("simple") };
@@ -34,15 +40,18 @@ pub fn shed(brokers: &[HostedBundles<'_>], recent: &BTreeMap<BundleName, i64>, s
     let is_comfortable = |other: &HostedBundles<'_>| f64::from(other.usage.max_percent()) < comfort;
     for host in brokers {
         let used = f64::from(host.usage.max_percent());
-        let others = || brokers.iter().filter(|other| other.broker != host.broker);
+        let comfortable: Vec<&BrokerId> = brokers
+            .iter()
+            .filter(|other| other.broker != host.broker && is_comfortable(other))
+            .map(|other| other.broker)
+            .collect();
         let rule = if used <= overload {
             BrokerRule::WithinLimits
         } else if host.stats.len() < 2 {
             if host.stats.is_empty() { BrokerRule::NoBundles } else { BrokerRule::SoleBundle }
-        } else if !others().any(is_comfortable) {
-            BrokerRule::NothingMovable
         } else {
-            relieve(host, recent, &mut plan)
+            let has_taker = |bundle: &BundleName| comfortable.iter().any(|broker| may_take(bundle, broker));
+            relieve(host, recent, &has_taker, &mut plan)
         };
         plan.explanation.judge_broker(host.broker, used, rule);
     }
@@ -53,7 +62,12 @@ pub fn shed(brokers: &[HostedBundles<'_>], recent: &BTreeMap<BundleName, i64>, s
     plan
 }
 
-fn relieve(host: &HostedBundles<'_>, recent: &BTreeMap<BundleName, i64>, plan: &mut Plan) -> BrokerRule {
+fn relieve(
+    host: &HostedBundles<'_>,
+    recent: &BTreeMap<BundleName, i64>,
+    has_taker: &dyn Fn(&BundleName) -> bool,
+    plan: &mut Plan,
+) -> BrokerRule {
     let bottleneck = host.ranking.bottleneck();
     let need = |stats: &BundleStats| match bottleneck {
         Bottleneck::Cpu => stats.rate(),
@@ -71,6 +85,8 @@ fn relieve(host: &HostedBundles<'_>, recent: &BTreeMap<BundleName, i64>, plan: &
             BundleRule::Pinned
         } else if recent.contains_key(bundle) {
             BundleRule::RecentlyMoved
+        } else if !has_taker(bundle) {
+            BundleRule::NoDestination
         } else {
             outcome = BrokerRule::Sheds;
             let (from, reason) = (host.broker.clone(), MoveReason::Overloaded);

@@ -1,11 +1,16 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-use super::{HostedBundles, QuotaBook, QuotaInput, Ranked, Ranking, Strategy, pick, shed};
+use super::{
+    HostedBundles, QuotaBook, QuotaInput, Ranked, Ranking, SimpleManager, Strategy, judge_load, pick, report_due, shed,
+    smoothed_memory,
+};
+use crate::constraints::Constraints;
 use crate::explain::{BrokerRule, BundleRule};
-use crate::load::{BundleStats, HostUsage, ResourceQuota, ResourceUsage};
+use crate::filter::{AntiAffinity, IsolationPolicies};
+use crate::load::{BundleStats, HostUsage, LoadReport, ReportReason, ResourceQuota, ResourceUsage};
 use crate::names::BundleName;
 use crate::settings::Settings;
 
@@ -145,13 +150,86 @@ fn an_overloaded_broker_gives_what_needs_most_of_its_scarcest_resource() {
         stats,
     };
     let brokers = [hosted(&x, host(50.0, 90.0), &stats), hosted(&y, host(10.0, 10.0), &none)];
-    let plan = shed(&brokers, &BTreeMap::new(), &Settings::default());
+    let plan = shed(&brokers, &BTreeMap::new(), &|_, _| true, &Settings::default());
     assert_eq!(plan.moves.iter().map(|m| &*m.bundle).collect::<Vec<_>>(), ["t/n/b"]);
     assert_eq!(plan.explanation.bundle("pulsar/x:1/c").unwrap().rule, BundleRule::Pinned);
     let recent = BTreeMap::from([("t/n/b".into(), 0)]);
-    let plan = shed(&brokers, &recent, &Settings::default());
+    let plan = shed(&brokers, &recent, &|_, _| true, &Settings::default());
     assert_eq!(plan.moves.iter().map(|m| &*m.bundle).collect::<Vec<_>>(), ["t/n/a"]);
     let crowded = [hosted(&x, host(50.0, 90.0), &stats), hosted(&y, host(70.0, 10.0), &none)];
-    let plan = shed(&crowded, &BTreeMap::new(), &Settings::default());
+    let plan = shed(&crowded, &BTreeMap::new(), &|_, _| true, &Settings::default());
     assert_eq!(plan.explanation.broker("x:1").unwrap().rule, BrokerRule::NothingMovable);
+}
+
+fn report(cpu: f64, bundles: usize, timestamp: i64) -> LoadReport {
+    let stats = |i: usize| (format!("t/old/{i}").into(), BundleStats::default());
+    let usage = HostUsage {
+        cpu: ResourceUsage::new(cpu, 100.0),
+        memory: ResourceUsage::new(100.0, 100_000.0),
+        ..HostUsage::default()
+    };
+    LoadReport {
+        system_resource_usage: usage,
+        bundle_stats: (0..bundles).map(stats).collect(),
+        num_bundles: bundles as u64,
+        persistent_topics_enabled: true,
+        timestamp,
+        ..LoadReport::default()
+    }
+}
+
+#[test]
+fn a_report_is_due_by_age_bundles_or_use_of_the_host() {
+    let settings = Settings::default();
+    let due = |now: &LoadReport, age: i64, checked: bool| report_due(&report(10.0, 1, 0), now, age, checked, &settings);
+    assert_eq!(due(&report(10.0, 1, 0), 15 * MINUTES + 1, false), Some(ReportReason::Age));
+    assert_eq!(due(&report(10.0, 2, 0), 4_999, true), None);
+    assert_eq!(due(&report(10.0, 2, 0), 5_000, false), Some(ReportReason::Bundles));
+    assert_eq!(due(&report(20.0, 1, 0), 5_000, true), None);
+    assert_eq!(due(&report(20.1, 1, 0), 5_000, true), Some(ReportReason::Usage));
+    assert_eq!(due(&report(90.0, 1, 0), 5_000, false), None);
+}
+
+#[test]
+fn a_report_tells_over_and_underload() {
+    let judged = |cpu: f64| {
+        let mut report = report(cpu, 0, 0);
+        judge_load(&mut report, &Settings::default());
+        (report.under_loaded, report.over_loaded)
+    };
+    assert_eq!([judged(49.0), judged(60.0), judged(86.0)], [(true, false), (false, false), (false, true)]);
+}
+
+#[test]
+fn memory_is_averaged_over_two_minutes() {
+    assert_eq!(smoothed_memory(100.0, 340.0, &Settings::default()), 110.0);
+}
+
+#[test]
+fn bundles_of_a_namespace_are_spread_and_counted_before_they_are_reported() {
+    let mut manager = SimpleManager::new(Strategy::LeastLoadedServer, QuotaBook::default());
+    manager.report(&"a:1".into(), report(10.0, 3, 0));
+    manager.report(&"b:1".into(), report(20.0, 3, 0));
+    let (settings, none) = (Settings::default(), BTreeSet::new());
+    let constraints = Constraints {
+        isolation: &IsolationPolicies::default(),
+        anti_affinity: &AntiAffinity::default(),
+        domains: &BTreeMap::new(),
+        non_persistent: &none,
+        load_manager_class: "simple",
+        settings: &settings,
+    };
+    let mut rng = SmallRng::seed_from_u64(1);
+    let mut select = |manager: &mut SimpleManager, bundle: &str| {
+        manager.select(&bundle.into(), &constraints, &mut rng).unwrap().to_string()
+    };
+    assert_eq!(select(&mut manager, "t/n/0"), "a:1");
+    assert_eq!(select(&mut manager, "t/n/1"), "b:1");
+    assert_eq!(select(&mut manager, "t/n/0"), "a:1");
+    manager.broker_left("a:1");
+    assert_eq!(select(&mut manager, "t/n/0"), "b:1");
+    assert_eq!(manager.ranking("a:1"), None);
+    manager.report(&"c:1".into(), report(99.0, 2, MINUTES));
+    let plan = manager.shed(&constraints, MINUTES);
+    assert_eq!(plan.moves.iter().map(|m| (&*m.from, &*m.bundle)).collect::<Vec<_>>(), [("c:1", "t/old/0")]);
 }

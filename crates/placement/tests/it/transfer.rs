@@ -144,7 +144,8 @@ fn decisions(plan: &Plan) -> Value {
 
 fn assert_cycle(plan: &Plan, shedder: &mut TransferShedder, expect: &Value, at: &str) {
     assert_eq!(decisions(plan), expect["decisions"], "{at}");
-    let counted: Vec<&str> = plan.explanation.blocked.map(counter).into_iter().collect();
+    let breakdown = plan.explanation.blocked.map(Block::unload_breakdown);
+    let counted: Vec<String> = breakdown.map(|(result, reason)| format!("{result}/{reason}")).into_iter().collect();
     assert_eq!(json!(counted), expect["counted"], "{at}");
     assert_eq!(shedder.hits(), expect["hit"], "{at}");
     let left: Vec<&BrokerId> = shedder.recent().brokers.keys().collect();
@@ -157,18 +158,4 @@ fn assert_cycle(plan: &Plan, shedder: &mut TransferShedder, expect: &Value, at: 
     assert!(close(after, number(&expect["stdAfter"])), "{at} {after}");
     let moved: BTreeSet<&BundleName> = plan.moves.iter().map(|m| &m.bundle).collect();
     assert_eq!(moved.len(), plan.moves.len(), "{at}: a bundle moves twice");
-}
-
-/// The counter upstream increments for a cycle without moves.
-fn counter(block: Block) -> &'static str {
-    match block {
-        Block::RegistryUnavailable => "Failure/Unknown",
-        Block::NoBrokers => "Skip/NoBrokers",
-        Block::OutdatedData => "Skip/OutDatedData",
-        Block::NoLoadData => "Skip/NoLoadData",
-        Block::CoolingDown => "Skip/CoolDown",
-        Block::NoBundles => "Skip/NoBundles",
-        Block::HitCount | Block::Balanced => "Skip/HitCount",
-        Block::NoUsage | Block::TooFewBrokers | Block::TooLittle => panic!("not a reason of this shedder: {block:?}"),
-    }
 }
