@@ -35,6 +35,7 @@ mod journal;
 mod layout;
 mod located;
 mod metrics;
+mod offline;
 mod open;
 mod read;
 mod readers;
@@ -50,6 +51,7 @@ mod upkeep;
 
 pub use config::Config;
 pub use metrics::{Counter, Histogram, Metrics};
+pub(crate) use offline::Offline;
 pub use open::OpenError;
 
 use engine::{Engine, Segments, Signal};
@@ -79,10 +81,7 @@ impl EmbeddedStore {
     /// [`OpenError`] when the disk is in use, holds something else, or fails.
     pub fn open(config: Config, disk: Arc<dyn Disk>, clock: SharedClock) -> Result<Arc<Self>, OpenError> {
         validate(&config)?;
-        let lock = disk.lock().map_err(|error| match error.kind() {
-            std::io::ErrorKind::WouldBlock => OpenError::InUse,
-            _ => OpenError::Io(error),
-        })?;
+        let lock = open::lock(&*disk)?;
         open::check_format(&*disk, true)?;
         let pages = PageCache::new(config.index_cache_bytes);
         let contents = open::read(&*disk, &pages, clock.monotonic())?;

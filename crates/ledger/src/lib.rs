@@ -15,6 +15,7 @@ use futures::future::LocalBoxFuture;
 pub mod disk;
 pub mod embedded;
 mod error;
+pub mod inspect;
 pub mod memory;
 
 pub use error::{AppendError, Error, ReadError};

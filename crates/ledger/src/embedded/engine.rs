@@ -101,8 +101,8 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    pub(crate) fn new(segments: impl IntoIterator<Item = Segment>) -> Self {
-        let by_number = segments.into_iter().map(|segment| (segment.number, Arc::new(segment))).collect();
+    pub(crate) fn new(segments: impl IntoIterator<Item = Arc<Segment>>) -> Self {
+        let by_number = segments.into_iter().map(|segment| (segment.number, segment)).collect();
         Self { by_number: RwLock::new(by_number), version: AtomicU64::new(0) }
     }
 

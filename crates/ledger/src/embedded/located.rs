@@ -70,11 +70,10 @@ impl Engine {
         let mut found = None;
         for segment in self.segments.all() {
             let Some(summary) = self.checked(&segment, |segment| segment.find(ledger))? else { continue };
-            let located = found.get_or_insert(Located { epoch: Epoch(0), sealed: None, extents: Vec::new(), version });
-            located.add(summary, segment);
+            found.get_or_insert_with(|| Located::new(version)).add(summary, segment);
         }
         if let Some(located) = &mut found {
-            located.extents.sort_by_key(|extent| extent.first);
+            located.sort();
         }
         Ok(found)
     }
@@ -109,7 +108,16 @@ impl Engine {
 }
 
 impl Located {
-    fn add(&mut self, summary: Summary, segment: Arc<Segment>) {
+    pub(crate) fn new(version: u64) -> Self {
+        Self { epoch: Epoch(0), sealed: None, extents: Vec::new(), version }
+    }
+
+    pub(crate) fn sort(&mut self) {
+        self.extents.sort_by_key(|extent| extent.first);
+    }
+
+    /// Adds what a segment knows.
+    pub(crate) fn add(&mut self, summary: Summary, segment: Arc<Segment>) {
         self.epoch = self.epoch.max(summary.epoch);
         self.sealed = self.sealed.or(summary.sealed);
         let (first, end) = (summary.first, summary.first + u64::from(summary.count));

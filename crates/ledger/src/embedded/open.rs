@@ -46,7 +46,7 @@ impl OpenError {
 
 /// What a directory holds.
 pub(crate) struct Contents {
-    pub(crate) segments: Vec<Segment>,
+    pub(crate) segments: Vec<Arc<Segment>>,
     /// Files that were prepared and not used: number, file and length.
     pub(crate) spares: Vec<(u64, Arc<dyn File>, u64)>,
     /// A number that no segment has had, nor any after it.
@@ -55,6 +55,14 @@ pub(crate) struct Contents {
     pub(crate) next_ledger: u64,
     /// Damaged ranges: segment, offset, length.
     pub(crate) damage: Vec<(u64, u64, u64)>,
+}
+
+/// Keeps other processes out of the directory for as long as the returned value lives.
+pub(crate) fn lock(disk: &dyn Disk) -> Result<Box<dyn Send + Sync>, OpenError> {
+    disk.lock().map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => OpenError::InUse,
+        _ => OpenError::Io(error),
+    })
 }
 
 /// Checks that the directory is a store of a format this release reads, and makes it one if it is empty.
@@ -149,7 +157,8 @@ impl Contents {
         let greatest = index.deletes.last().copied().max(index.last_ledger());
         self.next_ledger = self.next_ledger.max(greatest.map_or(0, |ledger| ledger + 1));
         let index = Index::File(index);
-        self.segments.push(Segment::finished((number, Seed(about.seed)), file, about.sorted, index, about.end, now));
+        let name = (number, Seed(about.seed));
+        self.segments.push(Arc::new(Segment::finished(name, file, about.sorted, index, about.end, now)));
         Ok(())
     }
 
@@ -172,7 +181,7 @@ impl Contents {
             let greatest = index.rows.keys().chain(&index.deletes).max();
             self.next_ledger = self.next_ledger.max(greatest.map_or(0, |ledger| ledger + 1));
             let (seed, index) = (scan.header.seed, Index::Memory(index));
-            self.segments.push(Segment::finished((number, seed), file, false, index, scan.end, now));
+            self.segments.push(Arc::new(Segment::finished((number, seed), file, false, index, scan.end, now)));
         }
         self.segments.sort_by_key(|segment| segment.number);
         Ok(())

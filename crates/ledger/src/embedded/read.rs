@@ -47,12 +47,17 @@ impl Engine {
             return Err(lost(ledger, first, &located));
         }
         let mut entries = Vec::with_capacity(places.len());
-        let mut rest = &places[..];
-        while !rest.is_empty() {
-            let count = stretch(rest);
-            let (now, later) = rest.split_at(count);
+        let stretches = stretches(&places);
+        if stretches.len() > 1 {
+            // All are under way before the first is waited for.
+            for stretch in &stretches {
+                let start = u64::from(stretch[0].offset);
+                extent.segment.file.will_read(start, end(stretch[stretch.len() - 1]) - start);
+            }
+        }
+        for now in stretches {
             match self.read_stretch(ledger, first + entries.len() as u64, now, &extent.segment, &mut entries) {
-                Ok(()) => rest = later,
+                Ok(()) => {}
                 Err(_) if !entries.is_empty() => break,
                 Err(error) => return Err(error),
             }
@@ -132,14 +137,19 @@ impl Engine {
     }
 }
 
-/// How many of `places` are read with one call: at least one.
-pub(super) fn stretch(places: &[Place]) -> usize {
-    let start = u64::from(places[0].offset);
-    let together = places.windows(2).take_while(|pair| {
-        let (before, next) = (end(pair[0]), u64::from(pair[1].offset));
-        next >= before && next - before <= GAP as u64 && end(pair[1]) - start <= STRETCH as u64
-    });
-    together.count() + 1
+/// Cuts `places` into what is read with one call each.
+pub(super) fn stretches(places: &[Place]) -> Vec<&[Place]> {
+    let mut start = places.first().map_or(0, |place| u64::from(place.offset));
+    let together = |before: &Place, next: &Place| {
+        let (end_before, next_start) = (end(*before), u64::from(next.offset));
+        let near = next_start >= end_before && next_start - end_before <= GAP as u64;
+        let together = near && end(*next) - start <= STRETCH as u64;
+        if !together {
+            start = next_start;
+        }
+        together
+    };
+    places.chunk_by(together).collect()
 }
 
 /// Where the record at `place` ends.

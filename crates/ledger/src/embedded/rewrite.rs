@@ -185,12 +185,9 @@ impl<'a> Copy<'a> {
             Ok(places)
         })?;
         let mut entry = summary.first;
-        let mut rest = &places[..];
-        while !rest.is_empty() {
-            let count = super::read::stretch(rest);
-            let (now, later) = rest.split_at(count);
+        for now in super::read::stretches(&places) {
             let start = u64::from(now[0].offset);
-            let length = (super::read::end(now[count - 1]) - start) as usize;
+            let length = (super::read::end(now[now.len() - 1]) - start) as usize;
             let mut bytes = vec![0; length];
             let read = segment.file.read_at(&mut bytes, start)?;
             segment.file.will_not_read(start, read as u64);
@@ -199,7 +196,6 @@ impl<'a> Copy<'a> {
                 self.entry((ledger, entry), bytes.get(from..from + place.size as usize), segment, *place)?;
                 entry += 1;
             }
-            rest = later;
             if !self.pause(length as u64) {
                 return Ok(false);
             }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use parking_lot::RwLock;
 
 use super::index::{IndexFile, MemoryIndex, Place, Summary};
+use super::record::{HEADER, Header};
 use super::seed::Seed;
 use crate::disk::File;
 
@@ -93,6 +94,17 @@ impl Segment {
             Index::Memory(index) => Ok(index.summary(ledger)),
             Index::File(index) => Ok(index.find(ledger)?.map(|(summary, _)| summary)),
         }
+    }
+
+    /// The body of the record at `place`, `None` when it is not what was written as that entry.
+    pub(crate) fn body(&self, ledger: u64, entry: u64, place: Place) -> io::Result<Option<Vec<u8>>> {
+        let mut bytes = vec![0; place.size as usize];
+        let read = self.file.read_at(&mut bytes, u64::from(place.offset))?;
+        let sound = read == bytes.len()
+            && Header::decode(&bytes, self.seed).is_some_and(|header| {
+                header.ledger == ledger && header.entry == entry && header.verifies(&bytes[HEADER..])
+            });
+        Ok(sound.then(|| bytes.split_off(HEADER)))
     }
 
     /// Adds the places of up to `count` entries of `ledger` from entry `first` on to `out`.

@@ -18,6 +18,7 @@ pub(crate) fn config() -> Config {
         cache_bytes: 64 << 10,
         prepare_rate: 0,
         reserve_bytes: 16 << 10,
+        batch_bytes: 16 << 10,
         rewrite_rate: 0,
         upkeep_interval: Duration::from_millis(5),
         ..Config::default()

@@ -4,7 +4,10 @@
 
 mod contract;
 mod crash;
+mod damage;
 mod embedded;
+mod faults;
 mod memory;
 mod sim_disk;
+mod space;
 mod support;

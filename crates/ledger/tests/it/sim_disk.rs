@@ -103,6 +103,21 @@ impl Machine {
         node.bytes = node.durable.clone();
     }
 
+    /// A machine with the same files.
+    pub(crate) fn copy(&self) -> Self {
+        let copy = Self::default();
+        {
+            let (state, mut to) = (self.0.lock(), copy.0.lock());
+            for (name, node) in &state.names {
+                let bytes = node.lock().bytes.clone();
+                let node = Node { durable: bytes.clone(), bytes, ..Node::default() };
+                to.names.insert(name.clone(), Arc::new(Mutex::new(node)));
+            }
+            to.durable_names = to.names.clone();
+        }
+        copy
+    }
+
     pub(crate) fn names(&self) -> Vec<String> {
         self.0.lock().names.keys().cloned().collect()
     }

@@ -41,7 +41,12 @@ impl LedgerWriter for Writer {
         async move {
             let (ledger, epoch) = (self.ledger.id, self.ledger.epoch);
             let seal = |reply| Command::Seal { ledger: ledger.0, epoch, by: Sealer::Writer, reply };
-            match self.shard.ask(self.ledger.journal, seal).await? {
+            let answer = self.shard.ask(self.ledger.journal, seal).await;
+            // What the sink was told of is the reason.
+            if let Some(error) = &*self.ledger.failed.borrow() {
+                return Err(error.clone().into());
+            }
+            match answer? {
                 Answer::Sealed(closed) => Ok(closed),
                 Answer::Done | Answer::LookAgain => Err(Error::NoLedger(ledger)),
             }
