@@ -1,10 +1,11 @@
 """The schema registry: versions, compatibility, and what a client is told."""
 
 import json
+from enum import Enum
 
 import pulsar
 import pytest
-from pulsar.schema import AvroSchema, Float, Integer, JsonSchema, Record, String, StringSchema
+from pulsar.schema import Array, AvroSchema, CustomEnum, Float, Integer, JsonSchema, Map, Record, String, StringSchema
 
 from broker import rest
 from messages import PRESENT_MS, receive
@@ -56,6 +57,27 @@ def test_records_arrive_as_records(client, topic, kind):
     client.create_producer(topic, schema=kind(User)).send(User(name="ada", age=36))
     message = consumer.receive(PRESENT_MS)
     assert (message.value().name, message.value().age) == ("ada", 36)
+
+
+class Colour(Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Everything(Record):
+    colour = CustomEnum(Colour, required=True)
+    words = Array(String(), required=True)
+    counts = Map(Integer(), required=True)
+    owner = User()
+    note = String(default="none")
+
+
+@pytest.mark.parametrize("kind", [JsonSchema, AvroSchema], ids=["json", "avro"])
+def test_nested_records_arrive_as_such(client, topic, kind):
+    consumer = client.subscribe(topic, "s", schema=kind(Everything))
+    sent = Everything(colour=Colour.BLUE, words=["a", "b"], counts={"x": 1}, owner=User(name="ada", age=36))
+    client.create_producer(topic, schema=kind(Everything)).send(sent)
+    assert consumer.receive(PRESENT_MS).value() == sent
 
 
 def test_strings_arrive_as_strings(client, topic):

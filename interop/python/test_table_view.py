@@ -1,5 +1,7 @@
 """A table view is the latest value of each key."""
 
+from pulsar.schema import StringSchema
+
 from broker import eventually
 
 
@@ -44,6 +46,11 @@ def test_null_value_removes_its_key(client, topic):
     producer.send(None, partition_key="a")
     eventually(lambda: len(view) == 1)
     assert view.get("a") is None and view.get("b") == b"2"
+
+
+def test_values_are_decoded_by_their_schema(client, topic):
+    client.create_producer(topic, schema=StringSchema()).send("one", partition_key="a")
+    assert client.create_table_view(topic, schema=StringSchema()).get("a") == "one"
 
 
 def test_covers_all_partitions(client, partitioned):
