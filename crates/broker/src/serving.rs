@@ -131,6 +131,8 @@ impl Shard {
             max_bytes_per_ledger: storage.max_ledger_size,
             min_rollover: storage.min_ledger_age,
             max_rollover: storage.max_ledger_age,
+            // What waits is bounded by the connections' publish budgets.
+            max_waiting_bytes: usize::MAX,
             skip_unreadable: storage.skip_unreadable,
             ..Config::default()
         };

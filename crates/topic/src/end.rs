@@ -168,9 +168,7 @@ impl Topic {
     pub fn backlog_bytes(&self) -> u64 {
         let Some(log) = &self.log else { return 0 };
         let durable = self.subscriptions().into_iter().filter(|subscription| subscription.durable);
-        let slowest = durable.map(|subscription| subscription.backlog()).max().unwrap_or(0);
-        let entries = log.count(log.first(), log.last());
-        if entries == 0 { 0 } else { (log.bytes() as f64 * slowest as f64 / entries as f64) as u64 }
+        durable.map(|subscription| log.bytes_after(subscription.mark_delete())).max().unwrap_or(0)
     }
 
     /// Whether nothing was ever published to it that is still there, nobody is attached and nobody subscribes.

@@ -115,7 +115,7 @@ impl Subscription {
             let left = words(id);
             cursor.ack_cumulative_batch(at, &left, batch_size(id), &self.log);
         } else {
-            cursor.ack_cumulative(Position::new(at.ledger, at.entry - 1), &self.log);
+            cursor.ack_cumulative(at.before(), &self.log);
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use plerion_subscription::{Layout, Position};
 use plerion_subscription::dispatcher::{ConsumerKey, Kind};
+use plerion_subscription::{Layout, Position};
 use plerion_wire::proto;
 
 use super::Subscription;

@@ -116,7 +116,8 @@ fn request(
         durable: command.durable.unwrap_or(true),
         start,
         key_shared: command.key_shared_meta.as_ref().map(key_shared),
-        epoch: command.consumer_epoch,
+        // Java clients send −1 for none.
+        epoch: command.consumer_epoch.filter(|epoch| *epoch != u64::MAX),
         name: command.consumer_name.unwrap_or_default(),
         subscription: command.subscription,
         metadata: properties(command.metadata),
