@@ -57,6 +57,9 @@ pub trait File: Send + Sync + 'static {
     /// answers success.
     fn reserve(&self, length: u64) -> io::Result<()>;
 
+    /// Cuts the file off at `length` bytes and gives reserved space behind it back.
+    fn truncate(&self, length: u64) -> io::Result<()>;
+
     /// Says that a range will be read soon. A hint.
     fn will_read(&self, offset: u64, length: u64);
 

@@ -172,7 +172,7 @@ fn engine_of(
 ) -> Engine {
     let supply = Supply::new(Arc::clone(&disk), contents.next_segment);
     for (number, file, length) in contents.spares {
-        if length >= config.segment_bytes && supply.ready() < config.journals {
+        if supply::is_long_enough(length, config.segment_bytes) && supply.ready() < config.journals {
             supply.adopt(number, file, length);
         } else if let Err(error) = disk.remove(&layout::segment_name(number)) {
             tracing::warn!(number, %error, "a spare segment could not be removed");

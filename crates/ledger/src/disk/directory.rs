@@ -136,6 +136,10 @@ impl File for fs::File {
         }
     }
 
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+
     fn will_read(&self, offset: u64, length: u64) {
         // A hint that is not taken costs only time.
         let _ = fadvise(self, offset, std::num::NonZeroU64::new(length), Advice::WillNeed);

@@ -27,6 +27,11 @@ impl Place {
     /// Stands for an entry that was lost.
     pub(crate) const LOST: Self = Self { offset: 0, size: 0 };
 
+    /// How long the entry itself is.
+    pub(crate) fn body_length(self) -> u64 {
+        u64::from(self.size).saturating_sub(super::record::HEADER as u64)
+    }
+
     pub(crate) fn is_lost(self) -> bool {
         self.size == 0
     }

@@ -30,6 +30,17 @@ pub(crate) struct Extent {
     pub(crate) segment: Arc<Segment>,
 }
 
+impl Extent {
+    /// The sum of the lengths of the entries from `from` on.
+    fn bytes_from(&self, ledger: u64, from: u64) -> io::Result<u64> {
+        let mut places = Vec::new();
+        if let Some(count) = self.end.checked_sub(from) {
+            self.segment.places(ledger, from, usize::try_from(count).unwrap_or(usize::MAX), &mut places)?;
+        }
+        Ok(places.iter().map(|place| place.body_length()).sum())
+    }
+}
+
 impl Located {
     /// One behind the last entry.
     pub(crate) fn end(&self) -> u64 {
@@ -40,23 +51,22 @@ impl Located {
     }
 
     /// The state the ledger is in, or would be sealed in.
-    pub(crate) fn closed(&self) -> Closed {
-        self.sealed.unwrap_or_else(|| {
-            let (mut end, mut length) = (0, 0);
-            for extent in self.extents.iter().filter(|extent| extent.end > extent.first) {
-                // A second copy of the same entries counts once.
-                if extent.first >= end {
-                    length += extent.bytes;
-                    end = extent.end;
-                }
-            }
-            Closed { last: self.end().checked_sub(1), length }
-        })
+    pub(crate) fn closed(&self, ledger: u64) -> io::Result<Closed> {
+        if let Some(closed) = self.sealed {
+            return Ok(closed);
+        }
+        let (mut end, mut length) = (0, 0);
+        for extent in self.extents.iter().filter(|extent| extent.end > extent.first) {
+            // What is there twice counts once.
+            length += if extent.first >= end { extent.bytes } else { extent.bytes_from(ledger, end)? };
+            end = end.max(extent.end);
+        }
+        Ok(Closed { last: end.checked_sub(1), length })
     }
 
-    /// The extent that holds `entry`.
-    pub(crate) fn extent(&self, entry: u64) -> Option<&Extent> {
-        self.extents.iter().find(|extent| (extent.first..extent.end).contains(&entry))
+    /// The extents that hold `entry`: one, unless there are two copies.
+    pub(crate) fn extents(&self, entry: u64) -> impl Iterator<Item = &Extent> {
+        self.extents.iter().filter(move |extent| (extent.first..extent.end).contains(&entry))
     }
 }
 
@@ -84,7 +94,7 @@ impl Engine {
             return Ok(None);
         }
         if let Some(located) = self.located.get(ledger, self.segments.version())
-            && located.extent(entry).is_some()
+            && located.extents(entry).next().is_some()
         {
             return Ok(Some(located));
         }

@@ -51,7 +51,7 @@ pub struct Metrics {
     pub rewritten_bytes: Counter,
     /// Segments that grew as they were written because none was prepared.
     pub unprepared_segments: Counter,
-    /// 1 while appends are refused because no segment can be had.
+    /// How many journals refuse appends because no segment can be had.
     pub refusing: Counter,
 }
 

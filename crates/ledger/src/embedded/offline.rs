@@ -53,15 +53,15 @@ impl Offline {
         }
         let ledgers = found.into_iter().map(|(ledger, (mut located, segments))| {
             located.sort();
-            Ledger {
+            Ok(Ledger {
                 id: LedgerId(ledger),
                 epoch: located.epoch,
                 sealed: located.sealed.is_some(),
-                state: located.closed(),
+                state: located.closed(ledger)?,
                 segments,
-            }
+            })
         });
-        Ok(ledgers.collect())
+        ledgers.collect()
     }
 
     /// Shows every entry, or those of one ledger, segment by segment.

@@ -201,12 +201,7 @@ pub(crate) fn header(file: &dyn File, number: u64) -> io::Result<Option<layout::
         return Ok(None);
     }
     let tag = bytes.get(DATA_START as usize..).and_then(batch::Header::tag_of);
-    Ok(tag.map(|tag| layout::Header {
-        segment: number,
-        seed: Seed::of_tag(tag, number),
-        journal: u32::MAX,
-        previous: (0, 0),
-    }))
+    Ok(tag.map(|tag| layout::Header { segment: number, seed: Seed::of_tag(tag, number), journal: 0, previous: (0, 0) }))
 }
 
 /// The number in `CEILING`, or 1.

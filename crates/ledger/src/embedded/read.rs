@@ -40,11 +40,31 @@ impl Engine {
         if first >= located.end() {
             return Err(ReadError::NoEntry { ledger, entry: first });
         }
-        let extent = located.extent(first).ok_or_else(|| lost(ledger, first, &located))?;
-        let last = last.min(located.end() - 1).min(extent.end - 1);
-        let places = self.plan(ledger, first, last, max_bytes, extent).map_err(failed)?;
+        let last = last.min(located.end() - 1);
+        let mut outcome = Err(lost(ledger, first, &located));
+        for extent in located.extents(first) {
+            outcome = self.read_extent(ledger, first, last.min(extent.end - 1), max_bytes, extent);
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        outcome
+    }
+
+    fn read_extent(
+        &self,
+        ledger: LedgerId,
+        first: u64,
+        last: u64,
+        max_bytes: usize,
+        extent: &Extent,
+    ) -> Result<Vec<Entry>, ReadError> {
+        let places = self
+            .plan(ledger, first, last, max_bytes, extent)
+            .map_err(|error| ReadError::Io { ledger, cause: cause(&error) })?;
         if places.is_empty() {
-            return Err(lost(ledger, first, &located));
+            let place = Arc::from(segment_name(extent.segment.number));
+            return Err(ReadError::Corrupt { ledger, entry: first, place });
         }
         let mut entries = Vec::with_capacity(places.len());
         let stretches = stretches(&places);
@@ -83,8 +103,7 @@ impl Engine {
         })?;
         let mut bytes = 0usize;
         let fitting = places.iter().take_while(|place| {
-            let length = (place.size as usize).saturating_sub(HEADER);
-            bytes = bytes.saturating_add(length);
+            bytes = bytes.saturating_add(place.body_length() as usize);
             bytes <= max_bytes && !place.is_lost()
         });
         let fitting = fitting.count();

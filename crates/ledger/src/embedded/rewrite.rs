@@ -11,7 +11,7 @@ use super::record::{self, Control, HEADER};
 use super::segment::{Index, Segment};
 use super::upkeep::{Live, Upkeep, write_index};
 use super::{batch, seed::Seed};
-use crate::disk::File;
+use crate::disk::{File, TEMPORARY};
 
 /// A segment that has rested long enough.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ pub(super) fn rewrite(upkeep: &mut Upkeep, old: Vec<Arc<Segment>>) -> io::Result
         Ok(Some(segment)) => segment,
         other => {
             // The next start would remove it as well.
-            let _ = engine.disk.remove(&segment_name(number));
+            let _ = engine.disk.remove(&temporary_name(number));
             return other.map(|_| ());
         }
     };
@@ -67,7 +67,10 @@ pub(super) fn rewrite(upkeep: &mut Upkeep, old: Vec<Arc<Segment>>) -> io::Result
     for summary in segment.summaries()? {
         engine.deleted.recount(summary.ledger);
     }
-    upkeep.retire(&old, Some(Arc::new(segment)))
+    let bytes = segment.end();
+    upkeep.retire(&old, Some(Arc::new(segment)))?;
+    engine.metrics.rewritten_bytes.add(bytes);
+    Ok(())
 }
 
 /// What a segment holds of a ledger, and which of the old segments that is.
@@ -103,6 +106,11 @@ fn gap(rows: &[Row]) -> Option<usize> {
     None
 }
 
+/// The name of a segment until all of it is there: a start must not find half of one.
+fn temporary_name(number: u64) -> String {
+    segment_name(number) + TEMPORARY
+}
+
 /// Copies what is live. `None` when the store is being closed.
 fn copy(
     engine: &Engine,
@@ -111,7 +119,7 @@ fn copy(
     rows: &[Row],
     deletes: &[u64],
 ) -> io::Result<Option<Segment>> {
-    let file = engine.disk.create(&segment_name(number))?;
+    let file = engine.disk.create(&temporary_name(number))?;
     let mut copy = Copy::new(engine, number, &*file);
     for &ledger in deletes {
         copy.control(ledger, Control::Delete)?;
@@ -125,8 +133,9 @@ fn copy(
     copy.flush()?;
     let (index, end) = (copy.index, copy.end);
     file.sync()?;
+    engine.disk.rename(&temporary_name(number), &segment_name(number))?;
+    engine.disk.sync_names()?;
     file.will_not_read(0, end);
-    engine.metrics.rewritten_bytes.add(end);
     let now = engine.clock.monotonic();
     Ok(Some(Segment::finished((number, engine.seed), file, true, Index::Memory(index), end, now)))
 }
@@ -152,7 +161,7 @@ const BATCH: usize = 1 << 20;
 
 impl<'a> Copy<'a> {
     fn new(engine: &'a Engine, number: u64, file: &'a dyn File) -> Self {
-        let header = layout::Header { segment: number, seed: engine.seed, journal: u32::MAX, previous: (0, 0) };
+        let header = layout::Header { segment: number, seed: engine.seed, journal: 0, previous: (0, 0) };
         Self {
             engine,
             file,
@@ -245,7 +254,7 @@ impl<'a> Copy<'a> {
         if self.records.len() >= BATCH { self.flush() } else { Ok(()) }
     }
 
-    /// Writes the batch. Nothing is synced before the end: until its index is there, the segment does not count.
+    /// Writes the batch. Nothing is synced before the end: until then the segment does not count.
     fn flush(&mut self) -> io::Result<()> {
         let header = batch::Header {
             length: self.records.len() as u32,

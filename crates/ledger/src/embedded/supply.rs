@@ -48,14 +48,15 @@ impl Supply {
     pub(crate) fn take(&self, length: u64, least: u64) -> io::Result<Spare> {
         let ready = {
             let mut stock = self.stock.lock();
-            let found = stock.ready.iter().position(|spare| spare.length >= length.max(least));
+            let found =
+                stock.ready.iter().position(|spare| is_long_enough(spare.length, length) && spare.length >= least);
             found.map(|index| stock.ready.swap_remove(index))
         };
         if let Some(spare) = ready {
             return Ok(spare);
         }
         self.grow(length.max(least)).or_else(|error| {
-            let small = (length / 16).max(least);
+            let small = (length / 4).max(least);
             if crate::disk::is_refusal(&error) && small < length { self.grow(small) } else { Err(error) }
         })
     }
@@ -139,6 +140,11 @@ impl Supply {
         self.stock.lock().ready.push(spare);
         Ok(())
     }
+}
+
+/// Whether a file of `length` bytes will do as a segment of `wanted`. A segment that grew is hardly ever quite full.
+pub(crate) fn is_long_enough(length: u64, wanted: u64) -> bool {
+    length >= wanted - wanted / 8
 }
 
 /// How much is filled at once: little enough that a journal's sync is not held up by it.

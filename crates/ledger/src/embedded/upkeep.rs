@@ -9,6 +9,7 @@ use super::index::{IndexFile, encode};
 use super::layout::{index_name, segment_name};
 use super::rewrite::{self, Candidate};
 use super::segment::{Index, Segment};
+use super::supply::is_long_enough;
 use super::{index, journal};
 use crate::disk;
 
@@ -33,10 +34,13 @@ impl Upkeep {
 
     /// Works until stopped.
     pub(crate) fn run(mut self) {
+        let mut failed = None;
         while self.engine.upkeep.wait(self.engine.config.upkeep_interval) {
-            if let Err(error) = self.round() {
-                tracing::warn!(%error, "upkeep of the ledger store failed, it is tried again");
+            let error = self.round().err().map(|error| error.to_string());
+            if let Some(error) = error.as_ref().filter(|_| error != failed) {
+                tracing::warn!(error, "upkeep of the ledger store failed, it is tried again");
             }
+            failed = error;
         }
         // What is indexed now need not be scanned at the next start.
         if let Err(error) = self.write_indexes() {
@@ -63,10 +67,13 @@ impl Upkeep {
 
     /// Finds the segments that hold something of the ledgers that were deleted lately.
     fn count_deleted(&mut self) -> io::Result<()> {
-        for ledger in self.engine.deleted.uncounted() {
+        let ledgers = self.engine.deleted.uncounted();
+        // Nothing is added to a ledger once it is deleted: no later segment holds any of it.
+        let segments = self.engine.segments.all();
+        for ledger in ledgers {
             let mut holders = 0;
-            for segment in self.engine.segments.all() {
-                if self.engine.checked(&segment, |segment| segment.find(ledger))?.is_some() {
+            for segment in &segments {
+                if self.engine.checked(segment, |segment| segment.find(ledger))?.is_some() {
                     holders += 1;
                     self.live.remove(&segment.number);
                 }
@@ -153,7 +160,7 @@ impl Upkeep {
     fn recycle(&self, segment: &Arc<Segment>) -> bool {
         let engine = &self.engine;
         let wanted = engine.supply.ready() < engine.journals.len()
-            && segment.file.length().is_ok_and(|length| length >= engine.config.segment_bytes);
+            && segment.file.length().is_ok_and(|length| is_long_enough(length, engine.config.segment_bytes));
         wanted
             && Arc::strong_count(segment) == 1
             && engine.supply.recycle(segment.number, Arc::clone(&segment.file)).is_ok()
@@ -202,6 +209,10 @@ pub(super) fn write_index(engine: &Engine, segment: &Segment, replaces: &[u64]) 
     };
     let name = index_name(segment.number);
     disk::replace(&*engine.disk, &name, &bytes)?;
+    if segment.end() < engine.config.segment_bytes / 2 {
+        // A segment that ended early holds space it will not need.
+        segment.file.truncate(segment.end())?;
+    }
     let file = engine.disk.open(&name)?;
     let file = IndexFile::open(file, segment.number, Arc::clone(&engine.pages)).map_err(io::Error::other)?;
     *segment.index.write() = Index::File(file);

@@ -41,6 +41,8 @@ struct Run {
     rng: SmallRng,
     machine: Machine,
     ledgers: BTreeMap<LedgerId, Known>,
+    reclaimed: u64,
+    rewritten: u64,
 }
 
 /// How many times the machine dies; more with `PLERION_CRASHES`.
@@ -53,10 +55,11 @@ fn what_was_acknowledged_survives_crashes() {
     for seed in 0..3 {
         println!("seed {seed}");
         let rng = SmallRng::seed_from_u64(seed);
-        let mut run = Run { rng, machine: Machine::default(), ledgers: BTreeMap::new() };
+        let mut run = Run { rng, machine: Machine::default(), ledgers: BTreeMap::new(), reclaimed: 0, rewritten: 0 };
         for _ in 0..crashes() / 3 {
             run.live_and_die();
         }
+        assert!(run.reclaimed > 0 && run.rewritten > 0, "nothing was reclaimed or rewritten");
     }
 }
 
@@ -92,6 +95,8 @@ impl Run {
                 self.check(&shards[0]).await;
                 self.work(&shards).await;
             });
+            self.reclaimed += store.metrics().segments_reclaimed.get();
+            self.rewritten += store.metrics().rewritten_bytes.get();
             drop(store);
         }
         self.machine.reboot(&mut self.rng);

@@ -324,6 +324,15 @@ impl File for SimFile {
         Ok(())
     }
 
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        self.machine.call(self.life, true)?;
+        let mut node = self.node.lock();
+        node.reserved = 0;
+        node.bytes.truncate(length as usize);
+        node.durable.truncate(length as usize);
+        Ok(())
+    }
+
     fn will_read(&self, _: u64, _: u64) {}
 
     fn will_not_read(&self, _: u64, _: u64) {}

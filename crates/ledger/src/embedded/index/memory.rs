@@ -57,18 +57,26 @@ impl Row {
             self.first = entry;
         }
         let Some(index) = entry.checked_sub(self.first).and_then(|index| usize::try_from(index).ok()) else { return };
+        if let Some(known) = self.places.get_mut(index) {
+            // Where there are two copies, one may be sound.
+            if known.is_lost() {
+                *known = place;
+                self.bytes += place.body_length();
+            }
+            return;
+        }
         // A gap as wide as a segment has bytes is no gap, but a number that is wrong.
-        if index < self.places.len() || index - self.places.len() > u32::MAX as usize / record::HEADER {
+        if index - self.places.len() > u32::MAX as usize / record::HEADER {
             return;
         }
         self.places.resize(index, Place::LOST);
         self.places.push(place);
-        self.bytes += body(place);
+        self.bytes += place.body_length();
     }
 
     pub(crate) fn pop(&mut self) {
         if let Some(place) = self.places.pop() {
-            self.bytes -= body(place);
+            self.bytes -= place.body_length();
         }
     }
 
@@ -82,8 +90,4 @@ impl Row {
             bytes: self.bytes,
         }
     }
-}
-
-fn body(place: Place) -> u64 {
-    u64::from(place.size).saturating_sub(record::HEADER as u64)
 }

@@ -38,6 +38,10 @@ impl File for Buffer {
         Ok(())
     }
 
+    fn truncate(&self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+
     fn will_read(&self, _: u64, _: u64) {}
 
     fn will_not_read(&self, _: u64, _: u64) {}
@@ -132,5 +136,10 @@ fn a_gap_is_lost_entries_and_an_entry_is_taken_once() {
     row.push(4, place(4));
     row.push(u64::MAX, place(5));
     assert_eq!((row.first, row.bytes), (5, 2));
+    row.push(7, place(9));
+    assert_eq!(row.places, [place(1), Place::LOST, place(9), place(2)]);
+    let mut row = Row::default();
+    row.push(5, place(1));
+    row.push(8, place(2));
     assert_eq!(row.places, [place(1), Place::LOST, Place::LOST, place(2)]);
 }

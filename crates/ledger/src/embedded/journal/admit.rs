@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::MutexGuard;
 
-use super::batch::{Batch, Undo};
+use super::batch::{Batch, Before, Undo};
 use super::room::Room;
 use super::{Command, Known, Open, Reply, Sealer, State};
 use crate::embedded::block::Block;
@@ -191,7 +191,7 @@ impl Admission<'_> {
             (open.epoch, open.state) = (epoch, State::Sealed(closed));
             before
         });
-        self.batch.undo.push(Undo::Seal { ledger, row: before, open });
+        self.batch.undo.push(Undo::Seal { ledger, before: Box::new(Before { row: before, open }) });
         self.batch.over.push(ledger);
     }
 
@@ -203,13 +203,13 @@ impl Admission<'_> {
         self.control(ledger, Control::Delete);
         self.index.deletes.push(ledger);
         let id = LedgerId(ledger);
-        let open = self.open.get_mut(&ledger).map(|open| {
+        let state = self.open.get_mut(&ledger).map(|open| {
             if let (State::Open, Some(writer)) = (&open.state, &open.writer) {
                 self.batch.outbox.add(writer, Completion::Failed { ledger: id, error: AppendError::Closed(id) });
             }
-            std::mem::replace(&mut open.state, State::Deleted)
+            Box::new(std::mem::replace(&mut open.state, State::Deleted))
         });
-        self.batch.undo.push(Undo::Delete { ledger, open });
+        self.batch.undo.push(Undo::Delete { ledger, state });
         self.batch.deletes.push(ledger);
         self.batch.over.push(ledger);
         self.answer(reply, Ok(Answer::Done));

@@ -35,8 +35,14 @@ pub(super) struct Batch {
 pub(super) enum Undo {
     Entry { ledger: u64, size: u32 },
     Create { ledger: u64 },
-    Seal { ledger: u64, row: (Epoch, Option<Closed>), open: Option<(Epoch, State)> },
-    Delete { ledger: u64, open: Option<State> },
+    Seal { ledger: u64, before: Box<Before> },
+    Delete { ledger: u64, state: Option<Box<State>> },
+}
+
+/// What was known of a ledger before it was sealed. Boxed: most of what is taken back is entries.
+pub(super) struct Before {
+    pub(super) row: (Epoch, Option<Closed>),
+    pub(super) open: Option<(Epoch, State)>,
 }
 
 impl Undo {
@@ -57,20 +63,20 @@ impl Undo {
                 index.forget_empty(ledger);
                 None
             }
-            Self::Seal { ledger, row, open: before } => {
-                let current = index.row(ledger);
-                (current.epoch, current.sealed) = row;
+            Self::Seal { ledger, before } => {
+                let row = index.row(ledger);
+                (row.epoch, row.sealed) = before.row;
                 index.forget_empty(ledger);
-                let (epoch, state) = before?;
+                let (epoch, state) = before.open?;
                 let failed = matches!(state, State::Failed(_)).then_some(ledger);
                 if let Some(open) = open.get_mut(&ledger) {
                     (open.epoch, open.state) = (epoch, state);
                 }
                 failed
             }
-            Self::Delete { ledger, open: before } => {
+            Self::Delete { ledger, state } => {
                 index.deletes.pop();
-                let state = before?;
+                let state = *state?;
                 let failed = matches!(state, State::Failed(_)).then_some(ledger);
                 if let Some(open) = open.get_mut(&ledger) {
                     open.state = state;

@@ -86,7 +86,9 @@ impl Committer {
         }
         let seals = self.failed.len() * Control::MAX;
         let bytes = batch::HEADER + seals + commands.iter().map(Command::size).sum::<usize>();
-        let room = self.make_room(bytes as u64);
+        let controls = commands.iter().filter(|command| !matches!(command, Command::Append(_)));
+        let controls = batch::HEADER + controls.map(Command::size).sum::<usize>();
+        let room = self.make_room(bytes as u64, controls as u64);
         let batch = self.admit(commands, room);
         if batch.parts.is_empty() {
             return self.settle(batch);

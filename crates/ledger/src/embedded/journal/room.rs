@@ -13,40 +13,42 @@ use crate::embedded::supply::Spare;
 pub(super) enum Room {
     /// Into the current segment.
     Any,
-    /// Into the reserve, which takes no entries.
+    /// What is not an entry has room: appends are refused, for this reason.
     Reserved(Arc<str>),
     /// Nowhere.
     None(Arc<str>),
 }
 
 impl Committer {
-    /// Sees to it that the current segment has room for `bytes`.
-    pub(super) fn make_room(&mut self, bytes: u64) -> Room {
-        let fits = self.active.as_ref().is_some_and(|active| active.end + bytes <= active.length);
-        let refusal = self.journal().refusal();
-        match refusal {
-            None if fits => return Room::Any,
-            Some(reason) if fits => return Room::Reserved(reason),
-            _ => {}
-        }
-        let config = &self.engine.config;
-        let wanted = if self.started { config.segment_bytes } else { config.first_segment_bytes };
-        let least = bytes + DATA_START;
-        let taken = match self.journal().refusal() {
-            None => self.engine.supply.take(wanted, least),
-            // Not asked for at every batch, but when there may be room again.
-            Some(reason) => return self.use_reserve(reason, least),
+    /// Sees to it that the current segment has room for `bytes`, or, while appends are refused, for the `controls`
+    /// bytes of them that are not entries.
+    pub(super) fn make_room(&mut self, bytes: u64, controls: u64) -> Room {
+        let reason = match self.journal().refusal() {
+            None if self.fits(bytes) => return Room::Any,
+            None => {
+                let config = &self.engine.config;
+                let wanted = if self.started { config.segment_bytes } else { config.first_segment_bytes };
+                match self.engine.supply.take(wanted, bytes + DATA_START) {
+                    Ok(spare) => {
+                        self.activate(spare);
+                        return Room::Any;
+                    }
+                    Err(error) => self.refuse(&error),
+                }
+            }
+            // Not tried at every batch, but when there may be room again.
+            Some(reason) => reason,
         };
-        match taken {
-            Ok(spare) => {
-                self.activate(spare);
-                Room::Any
-            }
-            Err(error) => {
-                let reason = self.refuse(&error);
-                self.use_reserve(reason, least)
-            }
+        if !self.fits(controls)
+            && let Some(spare) = self.engine.supply.take_reserve()
+        {
+            self.activate(spare);
         }
+        if self.fits(controls) { Room::Reserved(reason) } else { Room::None(reason) }
+    }
+
+    fn fits(&self, bytes: u64) -> bool {
+        self.active.as_ref().is_some_and(|active| active.end + bytes <= active.length)
     }
 
     /// Ends the refusal of appends if a segment can be had.
@@ -57,7 +59,7 @@ impl Committer {
         if let Ok(spare) = self.engine.supply.take(self.engine.config.segment_bytes, DATA_START) {
             self.activate(spare);
             *self.journal().refusal.write() = None;
-            self.engine.metrics.refusing.set(0);
+            self.count_refusing();
             tracing::info!(journal = self.number, "appends are taken again");
         }
     }
@@ -66,18 +68,13 @@ impl Committer {
         tracing::error!(journal = self.number, %error, "no segment can be had, appends are refused");
         let reason: Arc<str> = Arc::from(format!("no room for another segment: {error}"));
         *self.journal().refusal.write() = Some(Arc::clone(&reason));
-        self.engine.metrics.refusing.set(1);
+        self.count_refusing();
         reason
     }
 
-    fn use_reserve(&mut self, reason: Arc<str>, least: u64) -> Room {
-        match self.engine.supply.take_reserve() {
-            Some(spare) if spare.length >= least => {
-                self.activate(spare);
-                Room::Reserved(reason)
-            }
-            _ => Room::None(reason),
-        }
+    fn count_refusing(&self) {
+        let refusing = self.engine.journals.iter().filter(|journal| journal.refusal().is_some()).count();
+        self.engine.metrics.refusing.set(refusing as u64);
     }
 
     /// Ends the current segment and goes on in `spare`.

@@ -42,9 +42,8 @@ impl Shard {
     /// What the segments know of a ledger that is to be recovered.
     async fn look_up(&self, ledger: LedgerId) -> Result<Known, Error> {
         let located = self.off_shard(move |engine| {
-            engine.locate(ledger.0).map(|located| {
-                located.map(|found| Known { epoch: found.epoch, closed: found.closed(), version: found.version })
-            })
+            let Some(found) = engine.locate(ledger.0)? else { return Ok(None) };
+            Ok(Some(Known { epoch: found.epoch, closed: found.closed(ledger.0)?, version: found.version }))
         });
         match located.await {
             None => Err(closed()),
