@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use plerion_topic::{Clients, ConnectionId, ConnectionKey, SendRefusal};
+use plerion_topic::{Clients, ConnectionId, ConnectionKey, ProducerRefusal, SendRefusal};
 use plerion_wire::encode::{self, SendReceipt};
 use plerion_wire::proto::BaseCommand;
 use slotmap::SlotMap;
@@ -139,6 +139,14 @@ impl Clients for Switchboard {
 
     fn command(&self, to: ConnectionId, command: BaseCommand) {
         self.write(to, Released::default(), Bytes::new(), |buf| encode::command(&command, buf));
+    }
+
+    fn refuse_producer(&self, to: ConnectionId, refusal: &ProducerRefusal<'_>) {
+        let ProducerRefusal { producer_id, request_id, error, message } = *refusal;
+        let message = message.to_owned();
+        self.with_connection(to, move |connection| {
+            connection.producer_refused_by_broker(producer_id, request_id, error, &message);
+        });
     }
 
     fn close_producer(&self, to: ConnectionId, producer_id: u64) {

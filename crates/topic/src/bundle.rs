@@ -38,7 +38,7 @@ impl Bundle {
             bundle.scheduled.set(false);
             for subscription in bundle.unsaved.take() {
                 if subscription.unsaved.get() {
-                    subscription.save();
+                    subscription.save_or_warn();
                 }
             }
             if let Err(error) = bundle.state_log.flush().await {

@@ -35,11 +35,27 @@ pub trait Clients {
     /// Sends any other command.
     fn command(&self, to: ConnectionId, command: BaseCommand);
 
+    /// Refuses the request of a producer that waits for its topic, and forgets it on the connection.
+    fn refuse_producer(&self, to: ConnectionId, refusal: &ProducerRefusal<'_>);
+
     /// Tells the client that its producer is gone, and forgets it on the connection.
     fn close_producer(&self, to: ConnectionId, producer_id: u64);
 
     /// Tells the client that its consumer is gone, and forgets it on the connection.
     fn close_consumer(&self, to: ConnectionId, consumer_id: u64);
+}
+
+/// Why a producer waits no longer.
+#[derive(Clone, Copy, Debug)]
+pub struct ProducerRefusal<'a> {
+    /// The producer's id on its connection.
+    pub producer_id: u64,
+    /// The request it came with, which still waits for its answer.
+    pub request_id: u64,
+    /// The code the client acts on.
+    pub error: ServerError,
+    /// What a person reads.
+    pub message: &'a str,
 }
 
 /// Why a SEND is refused.

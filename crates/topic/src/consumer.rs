@@ -44,6 +44,8 @@ pub struct Consumer {
     /// How often it gave permits.
     pub flows: Cell<u64>,
     pub(crate) epoch: Cell<Option<u64>>,
+    /// It knows that a terminated topic has no more for it.
+    pub(crate) told_end: Cell<bool>,
 }
 
 /// The subscription a consumer is attached to.
@@ -168,6 +170,8 @@ impl Consumer {
         if attached > 1 && !force {
             return Err(Error::SubscriptionInUse);
         }
+        // Its client knows, and would take more words for a reason to come back.
+        self.close();
         match &self.subscription {
             Seat::Persistent(subscription) => subscription.delete().await,
             Seat::NonPersistent(subscription) => {

@@ -54,6 +54,11 @@ impl Topic {
         self.dedup.borrow_mut().state.decide(producer, sequence)
     }
 
+    /// Whether it is known which messages are stored.
+    pub(crate) fn knows_duplicates(&self) -> bool {
+        matches!(self.dedup.borrow().state, State::Ready(_))
+    }
+
     /// Whether messages are deduplicated.
     pub fn deduplicates(&self) -> bool {
         !matches!(self.dedup.borrow().state, State::Disabled)
@@ -75,7 +80,9 @@ impl Topic {
         if !self.dedup.borrow_mut().state.begin() {
             return Ok(());
         }
-        let record = self.dedup.borrow_mut().record.take();
+        // What is under way carries no marks yet: it is to be in the log before that is read.
+        self.settled().await;
+        let record = self.dedup.borrow().record.clone();
         let recovered = self.replay(record.filter(|record| !record.is_empty())).await;
         let (outcome, marks) = match recovered {
             Ok(recovery) => (Ok(()), Some(recovery.finish())),
@@ -83,6 +90,9 @@ impl Topic {
         };
         let mut dedup = self.dedup.borrow_mut();
         dedup.state.finish(marks);
+        if dedup.state.ready().is_some() {
+            dedup.record = None;
+        }
         if let Some(marks) = dedup.ready() {
             for producer in self.producers() {
                 marks.connected(&producer.name);
@@ -140,11 +150,10 @@ impl Topic {
 
     /// Records the marks; what is stored after this is replayed by the next owner.
     pub fn record_deduplication(&self) {
-        let Some(snapshot) = self.deduplication_record() else { return };
-        let mut dedup = self.dedup.borrow_mut();
-        if std::mem::take(&mut dedup.unrecorded) == 0 {
+        if std::mem::take(&mut self.dedup.borrow_mut().unrecorded) == 0 {
             return;
         }
+        let Some(snapshot) = self.deduplication_record() else { return };
         if let Some(log) = &self.log
             && let Err(error) = log.record_dedup(snapshot)
         {
@@ -152,7 +161,7 @@ impl Topic {
         }
     }
 
-    pub(crate) fn deduplication_record(&self) -> Option<Bytes> {
+    fn deduplication_record(&self) -> Option<Bytes> {
         let position = self.log.as_ref()?.last();
         let most = self.context.settings().deduplication.max_producers as usize;
         let mut dedup = self.dedup.borrow_mut();

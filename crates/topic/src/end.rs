@@ -1,5 +1,6 @@
 //! How a topic's time on this shard ends, and how it is kept small meanwhile.
 
+use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -11,6 +12,8 @@ use crate::{Error, Topic, facts};
 
 /// How long SENDs under way may take when a topic is closed; after that its clients send them again elsewhere.
 const SETTLE: Duration = Duration::from_secs(10);
+/// How long closing or deleting a topic may take altogether.
+const ENDING: Duration = Duration::from_secs(30);
 
 impl Topic {
     /// Whether somebody may attach.
@@ -36,23 +39,31 @@ impl Topic {
     /// Closes the topic: what is under way gets its answer, every client is told, everything is saved.
     ///
     /// # Errors
-    /// What kept the log from being closed cleanly; nothing acknowledged is lost then, the next owner recovers it.
+    /// [`Error::Stuck`], or what kept the log from being closed cleanly; nothing acknowledged is lost then, the next
+    /// owner recovers it.
     pub async fn close(self: &Rc<Self>) -> Result<(), Error> {
         if matches!(self.state.get(), State::Closing | State::Closed) {
             return Ok(());
         }
+        self.end(async {
+            let Some(log) = &self.log else { return Ok(()) };
+            self.record_deduplication();
+            self.subscriptions().iter().for_each(|subscription| subscription.save_or_warn());
+            Ok(log.close().await?)
+        })
+        .await
+    }
+
+    /// Ends the topic by `last` once its clients are gone.
+    async fn end(&self, last: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
         self.state.set(State::Closing);
-        self.release_clients().await;
-        let outcome = match &self.log {
-            Some(log) => {
-                self.record_deduplication();
-                self.subscriptions().iter().for_each(|subscription| subscription.save());
-                log.close().await
-            }
-            None => Ok(()),
+        let ending = async {
+            self.release_clients().await;
+            last.await
         };
+        let outcome = tokio::time::timeout(ENDING, ending).await;
         self.state.set(State::Closed);
-        outcome.map_err(Error::from)
+        outcome.unwrap_or_else(|_| Err(Error::Stuck(self.name().to_string())))
     }
 
     /// Whether the topic may be deleted.
@@ -67,18 +78,17 @@ impl Topic {
     /// Deletes the topic with everything in it.
     ///
     /// # Errors
-    /// [`Error::InUse`] while clients are attached, unless `force` detaches them, or what the stores say.
+    /// [`Error::InUse`] while clients are attached, unless `force` detaches them, [`Error::Stuck`], or what the stores
+    /// say.
     pub async fn delete(self: &Rc<Self>, force: bool) -> Result<(), Error> {
         self.check_serving()?;
         self.check_deletable(force)?;
-        self.state.set(State::Closing);
-        self.release_clients().await;
-        let outcome = match &self.log {
-            Some(log) => log.delete().await,
-            None => Ok(()),
-        };
-        self.state.set(State::Closed);
-        outcome.map_err(Error::from)
+        self.end(async {
+            let Some(log) = &self.log else { return Ok(()) };
+            self.subscriptions().iter().for_each(|subscription| subscription.retire());
+            Ok(log.delete().await?)
+        })
+        .await
     }
 
     /// Takes every client off the topic, after what is under way has its answer.
@@ -89,8 +99,9 @@ impl Topic {
         }
         if tokio::time::timeout(SETTLE, self.settled()).await.is_err() {
             tracing::warn!(topic = %self.name(), "messages under way are left to their producers");
+            self.refuse_pending("the topic is being closed and its store does not answer");
         }
-        self.detach_producers();
+        self.detach_producers(&Error::NotServing(self.name().to_string()));
         self.subscriptions().iter().for_each(|subscription| subscription.disconnect_all());
         self.broadcasts().iter().for_each(|subscription| subscription.disconnect_all());
     }
@@ -106,7 +117,7 @@ impl Topic {
         };
         let last = log.terminate().await?;
         self.settled().await;
-        self.detach_producers();
+        self.detach_producers(&Error::Terminated(last));
         self.subscriptions().iter().for_each(|subscription| subscription.tell_end());
         Ok(last)
     }

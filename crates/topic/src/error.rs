@@ -15,6 +15,9 @@ pub enum Error {
     /// It is being closed or unloaded: a fresh lookup finds where it is served next.
     #[error("Topic {0} is temporarily unavailable")]
     NotServing(String),
+    /// It took too long to end: its store does not answer. What it was doing goes on without it.
+    #[error("Topic {0} is still being closed, its store does not answer")]
+    Stuck(String),
     /// Its log has failed; publishing works again once that is over.
     #[error("Topic {topic} takes no messages at present: {why}")]
     NotWritable {
@@ -101,7 +104,7 @@ impl Error {
     pub fn server_error(&self) -> ServerError {
         match self {
             Self::NotFound(_) => ServerError::TopicNotFound,
-            Self::NotServing(_) | Self::SubscriptionFenced => ServerError::ServiceNotReady,
+            Self::NotServing(_) | Self::Stuck(_) | Self::SubscriptionFenced => ServerError::ServiceNotReady,
             Self::NotWritable { .. } | Self::CorruptCursor { .. } | Self::Read(_) => ServerError::PersistenceError,
             Self::Terminated(_) => ServerError::TopicTerminatedError,
             Self::ProducerRefused { refusal, .. } => match refusal.code() {
@@ -125,7 +128,7 @@ impl Error {
     /// Whether the same request may succeed later.
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::NotServing(_) | Self::SubscriptionFenced | Self::NotWritable { .. } => true,
+            Self::NotServing(_) | Self::Stuck(_) | Self::SubscriptionFenced | Self::NotWritable { .. } => true,
             Self::ProducerRefused { refusal, .. } => refusal.is_retryable(),
             Self::ConsumerRefused { refusal, .. } => refusal.is_retryable(),
             Self::Log(error) => error.is_retryable(),

@@ -21,7 +21,7 @@ mod subscription;
 mod topic;
 
 pub use bundle::Bundle;
-pub use clients::{Clients, ConnectionId, ConnectionKey, SendRefusal};
+pub use clients::{Clients, ConnectionId, ConnectionKey, ProducerRefusal, SendRefusal};
 pub use consumer::{Consumer, Seat};
 pub use context::{Attached, ConsumerKey, Context, ProducerKey, Totals};
 pub use error::Error;

@@ -23,6 +23,8 @@ pub struct Subscription {
     pub(crate) dispatcher: RefCell<Dispatcher>,
     context: Rc<Context>,
     topic: Weak<Topic>,
+    /// Whether it stays when its last consumer leaves.
+    lasting: bool,
     consumers: RefCell<FxHashMap<dispatcher::ConsumerKey, Rc<Consumer>>>,
     partition: Option<u32>,
     /// What was delivered.
@@ -32,12 +34,13 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    pub(crate) fn new(topic: &Rc<Topic>, name: Arc<str>, kind: dispatcher::Kind) -> Rc<Self> {
+    pub(crate) fn new(topic: &Rc<Topic>, name: Arc<str>, kind: dispatcher::Kind, lasting: bool) -> Rc<Self> {
         Rc::new(Self {
             name,
             dispatcher: RefCell::new(Dispatcher::new(kind, topic.dispatch_settings(false))),
             context: topic.context.clone(),
             topic: Rc::downgrade(topic),
+            lasting,
             consumers: RefCell::default(),
             partition: topic.name().partition_index(),
             delivered: Flow::default(),
@@ -84,6 +87,9 @@ impl Subscription {
         self.announce(&events);
         if let Some(topic) = self.topic.upgrade() {
             topic.touch();
+            if !self.lasting && self.consumer_count() == 0 {
+                topic.broadcasts.borrow_mut().remove(&self.name);
+            }
         }
     }
 
@@ -160,7 +166,8 @@ impl Topic {
         }
         let bytes = Bytes::copy_from_slice(payload.without_broker_entry());
         // Pulsar gives every message of a non-persistent topic the same place.
-        let entry = facts::peek(Position::new(0, 0), &bytes, true).facts;
+        let by_key = subscriptions.values().any(|one| one.kind() == dispatcher::Kind::KeyShared);
+        let entry = facts::peek(Position::new(0, 0), &bytes, by_key).facts;
         for subscription in subscriptions.values() {
             subscription.pass(&entry, &bytes);
         }

@@ -109,7 +109,9 @@ impl Flow {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Waits for exclusive access.
+    /// Is being let in; whoever attaches it tells its client the outcome.
+    Joining,
+    /// Waits for exclusive access; its client was told so, and waits for the outcome.
     Waiting,
     /// May publish.
     Ready,

@@ -14,7 +14,7 @@ use slotmap::Key as _;
 use tokio::task::spawn_local;
 
 use crate::producer::{ClientFacts, Flow, State};
-use crate::{ConnectionId, Error, Producer, ProducerKey, Topic};
+use crate::{ConnectionId, Error, Producer, ProducerKey, ProducerRefusal, Topic};
 
 /// A producer that wants to attach.
 #[derive(Clone, Debug)]
@@ -142,19 +142,33 @@ impl Topic {
                 }
             }
         };
-        for gone in admission.fenced.iter().chain(&admission.replaced) {
-            self.drop_session(key(*gone), true);
+        if !admission.fenced.is_empty() {
+            let holder = producer.name.to_string();
+            let refusal = rules::Refusal::ExclusiveTaken { holder, fenced: true };
+            let why = Error::ProducerRefused { refusal, holder: None };
+            admission.fenced.iter().for_each(|gone| self.drop_session(key(*gone), Some(&why)));
+        }
+        if let Some(old) = admission.replaced {
+            self.replace_session(key(old), &producer);
         }
         if let Some(dedup) = self.dedup.borrow_mut().ready() {
             dedup.connected(&producer.name);
         }
         if !admission.ready {
+            producer.state.set(State::Waiting);
             return Ok(producer);
         }
         match self.grant(&producer, admission.topic_epoch).await {
-            Ok(()) => Ok(producer),
+            Ok(()) if producer.is_ready() => Ok(producer),
+            // The topic was closed, or somebody else has got it, while the term was written.
+            Ok(()) => {
+                self.check_publishable()?;
+                let own = admission.topic_epoch.unwrap_or(0);
+                let current = self.producers.borrow().rules.topic_epoch().unwrap_or(own);
+                Err(Error::ProducerRefused { refusal: rules::Refusal::EpochMoved { current, own }, holder: None })
+            }
             Err(error) => {
-                self.detach(&producer);
+                self.detach(&producer, None);
                 Err(error)
             }
         }
@@ -179,7 +193,7 @@ impl Topic {
             metadata: new.metadata,
             access_mode: new.access,
             connected_since: self.context.clock.wall_ms(),
-            state: Cell::new(State::Waiting),
+            state: Cell::new(State::Joining),
             success: RefCell::new(success),
             outstanding: Cell::new(0),
             drained: RefCell::default(),
@@ -187,26 +201,33 @@ impl Topic {
         }
     }
 
-    /// Lets an admitted producer publish, once its term is durable.
+    /// Lets an admitted producer publish, once its term is durable. One that is gone by then stays out, and one that is
+    /// gone already leaves the term to who came after it.
     async fn grant(&self, producer: &Rc<Producer>, topic_epoch: Option<u64>) -> Result<(), Error> {
+        if producer.state.get() == State::Closed {
+            return Ok(());
+        }
         if let (Some(epoch), Some(log)) = (topic_epoch, &self.log) {
             log.set_topic_epoch(epoch).await?;
         }
-        let mut success = producer.success.borrow_mut();
-        success.topic_epoch = topic_epoch;
-        success.producer_ready = Some(true);
-        if producer.state.get() == State::Waiting {
+        if producer.state.get() != State::Closed {
+            let mut success = producer.success.borrow_mut();
+            success.topic_epoch = topic_epoch;
+            success.producer_ready = Some(true);
+            success.last_sequence_id = Some(self.dedup.borrow().last_sequence_id(&producer.name));
             producer.state.set(State::Ready);
         }
         Ok(())
     }
 
-    /// Takes a producer out, and lets in whoever waited for it.
-    pub(crate) fn detach(self: &Rc<Self>, producer: &Producer) {
+    /// Takes a producer out, telling its client if there is a reason to tell, and lets in whoever waited for it.
+    pub(crate) fn detach(self: &Rc<Self>, producer: &Producer, why: Option<&Error>) {
         self.touch();
-        self.drop_session(producer.key, false);
+        self.drop_session(producer.key, why);
         let promotion = self.producers.borrow_mut().rules.remove(session(producer.key));
-        if let Some(promotion) = promotion {
+        if let Some(promotion) = promotion
+            && self.check_publishable().is_ok()
+        {
             self.promote(promotion);
         }
     }
@@ -216,37 +237,61 @@ impl Topic {
         let topic = self.clone();
         spawn_local(async move {
             match topic.grant(&next, Some(promotion.topic_epoch)).await {
-                Ok(()) => {
-                    let success = next.success.borrow().clone();
-                    topic.context.clients.command(next.connection, success.into());
+                Ok(()) if next.is_ready() => {
+                    topic.context.clients.command(next.connection, next.success().into());
                 }
+                // It was told when it was taken out.
+                Ok(()) => {}
                 Err(error) => {
                     tracing::warn!(topic = %topic.name(), %error, "waiting producer cannot be let in");
-                    topic.context.clients.close_producer(next.connection, next.id);
-                    topic.detach(&next);
+                    topic.detach(&next, Some(&error));
                 }
             }
         });
     }
 
-    /// Forgets a session; its client is told if `tell`.
-    fn drop_session(&self, key: ProducerKey, tell: bool) {
+    /// Forgets a session whose client has opened `newcomer` in its place. Under the same id on the same connection
+    /// there is nothing to tell: the client would take it for the newcomer's end.
+    fn replace_session(&self, old: ProducerKey, newcomer: &Producer) {
+        let same = self
+            .producers
+            .borrow()
+            .sessions
+            .get(&old)
+            .is_some_and(|old| (old.connection, old.id) == (newcomer.connection, newcomer.id));
+        let why = Error::NotServing(self.name().to_string());
+        self.drop_session(old, (!same).then_some(&why));
+    }
+
+    /// Forgets a session. Its client is told `why`, if that is given: one that waits gets it as the answer to its
+    /// request, one that publishes is closed.
+    fn drop_session(&self, key: ProducerKey, why: Option<&Error>) {
         self.context.producers.remove(key);
         let Some(gone) = self.producers.borrow_mut().sessions.remove(&key) else { return };
-        gone.state.set(State::Closed);
         let now = self.context.clock.wall_ms();
         if let Some(dedup) = self.dedup.borrow_mut().ready() {
             dedup.left(&gone.name, now);
         }
-        if tell {
-            self.context.clients.close_producer(gone.connection, gone.id);
+        let clients = &self.context.clients;
+        match (gone.state.replace(State::Closed), why) {
+            (State::Ready, Some(_)) => clients.close_producer(gone.connection, gone.id),
+            (State::Waiting, Some(why)) => {
+                let refusal = ProducerRefusal {
+                    producer_id: gone.id,
+                    request_id: gone.success.borrow().request_id,
+                    error: why.server_error(),
+                    message: &why.to_string(),
+                };
+                clients.refuse_producer(gone.connection, &refusal);
+            }
+            _ => {}
         }
     }
 
-    /// Takes every producer out and tells its client.
-    pub(crate) fn detach_producers(&self) {
+    /// Takes every producer out and tells its client why.
+    pub(crate) fn detach_producers(&self, why: &Error) {
         for producer in self.producers() {
-            self.drop_session(producer.key, true);
+            self.drop_session(producer.key, Some(why));
         }
         let epoch = self.producers.borrow().rules.topic_epoch();
         self.producers.borrow_mut().restore(epoch);
@@ -262,11 +307,11 @@ impl Producer {
     /// Detaches it once everything it sent has its answer.
     pub async fn close(self: &Rc<Self>) {
         self.drained().await;
-        self.topic.detach(self);
+        self.topic.detach(self, None);
     }
 
     /// Detaches it at once: its client is gone.
     pub fn abandon(self: &Rc<Self>) {
-        self.topic.detach(self);
+        self.topic.detach(self, None);
     }
 }

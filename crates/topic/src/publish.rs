@@ -24,25 +24,42 @@ pub(crate) struct Pending {
     messages: u32,
     /// Bytes as received.
     received: usize,
-    /// What deduplication knows it by.
-    sequence: Option<Sequence>,
-    /// Whether it is an entry of the log. A duplicate is none, and waits only for the answers before its own.
-    stored: bool,
+    answer: Answer,
 }
 
-/// The SENDs under way on a topic, oldest first: the order of the log.
+/// How a SEND will be answered, once those before it are.
+enum Answer {
+    /// With the place of its entry, when that is durable. Deduplication knows it by its sequence.
+    Stored(Option<Sequence>),
+    /// With the place that all messages have which are not kept.
+    Passed,
+    /// As one that is stored already, or will be once the SENDs before it are.
+    Duplicate,
+    /// With the reason why not.
+    Refused(Refused),
+}
+
+/// The SENDs under way on a topic, oldest first: the order of the log. The first one is always an entry of the log:
+/// what needs no waiting for the store waits only for the answers before its own.
 pub(crate) type PendingQueue = VecDeque<Pending>;
 
 impl Producer {
-    /// Publishes one SEND; the answer goes to the client's connection.
+    /// Publishes one SEND; the answer goes to the client's connection, after those to the SENDs before it.
     pub fn publish(self: &Rc<Self>, send: &Send<'_>, bytes: &[u8]) {
         self.outstanding.set(self.outstanding.get() + 1);
-        if let Err(refusal) = self.try_publish(send, bytes) {
-            self.refuse(send.sequence_id, refusal.error, &refusal.message, bytes.len());
-        }
+        let messages = u32::try_from(send.num_messages).unwrap_or(1).max(1);
+        let answer = self.try_publish(send, bytes, messages).unwrap_or_else(Answer::Refused);
+        self.topic.answer_in_order(Pending {
+            producer: self.clone(),
+            sequence_id: send.sequence_id,
+            highest_sequence_id: send.highest_sequence_id.unwrap_or(0),
+            messages,
+            received: bytes.len(),
+            answer,
+        });
     }
 
-    fn try_publish(self: &Rc<Self>, send: &Send<'_>, bytes: &[u8]) -> Result<(), Refused> {
+    fn try_publish(&self, send: &Send<'_>, bytes: &[u8], messages: u32) -> Result<Answer, Refused> {
         if self.state.get() != State::Ready {
             return Err(Refused::new(ServerError::ProducerFenced, "the producer has no access to the topic"));
         }
@@ -51,52 +68,34 @@ impl Producer {
             Totals::add(&self.topic.context.totals.checksum_errors, 1);
             return Err(error.into());
         }
-        let messages = u32::try_from(send.num_messages).unwrap_or(1).max(1);
-        self.published.add(u64::from(messages), bytes.len() as u64);
-        match &self.topic.log {
-            Some(log) => self.store(log, send, &payload, messages, bytes.len()),
+        let answer = match &self.topic.log {
+            Some(log) => self.store(log, send, &payload)?,
             None => {
                 self.topic.broadcast(self, &payload, messages);
-                self.answer(send.sequence_id, send.highest_sequence_id.unwrap_or(0), Position::new(0, 0), bytes.len());
-                Ok(())
+                Answer::Passed
             }
-        }
+        };
+        self.published.add(u64::from(messages), bytes.len() as u64);
+        Ok(answer)
     }
 
-    fn store(
-        self: &Rc<Self>,
-        log: &ManagedLog,
-        send: &Send<'_>,
-        payload: &Payload<'_>,
-        messages: u32,
-        received: usize,
-    ) -> Result<(), Refused> {
+    fn store(&self, log: &ManagedLog, send: &Send<'_>, payload: &Payload<'_>) -> Result<Answer, Refused> {
         let topic = &self.topic;
-        let mut pending = Pending {
-            producer: self.clone(),
-            sequence_id: send.sequence_id,
-            highest_sequence_id: send.highest_sequence_id.unwrap_or(0),
-            messages,
-            received,
-            sequence: None,
-            stored: true,
-        };
+        let mut sequence = None;
         if topic.deduplicates() {
             let metadata = MessageMetadata::peek(payload.metadata)
                 .map_err(|error| Refused::new(ServerError::ChecksumError, format!("unreadable metadata: {error}")))?;
-            let sequence = dedup::sequence(&metadata, send.highest_sequence_id);
-            match topic.deduplicate(&self.name, sequence) {
-                Decision::New => pending.sequence = Some(sequence),
-                Decision::Duplicate => {
-                    Totals::add(&topic.context.totals.duplicates, 1);
-                    pending.stored = false;
-                    topic.pending.borrow_mut().push_back(pending);
-                    topic.answer_duplicates();
-                    return Ok(());
-                }
-                Decision::Undecided => {
-                    let why = "an earlier attempt to publish this message is still under way";
+            let numbered = dedup::sequence(&metadata, send.highest_sequence_id);
+            match topic.deduplicate(&self.name, numbered) {
+                Decision::New => sequence = Some(numbered),
+                Decision::Undecided if !topic.knows_duplicates() => {
+                    let why = "the topic is finding out which messages it has";
                     return Err(Refused::new(ServerError::UnknownError, why));
+                }
+                // What is under way is before it in the queue: by its turn that is stored, or all of them are refused.
+                Decision::Duplicate | Decision::Undecided => {
+                    Totals::add(&topic.context.totals.duplicates, 1);
+                    return Ok(Answer::Duplicate);
                 }
             }
         }
@@ -107,76 +106,69 @@ impl Producer {
             }
             return Err(refused.into());
         }
-        topic.pending.borrow_mut().push_back(pending);
-        Ok(())
-    }
-
-    fn answer(&self, sequence_id: u64, highest_sequence_id: u64, position: Position, received: usize) {
-        let receipt = SendReceipt {
-            producer_id: self.id,
-            sequence_id,
-            highest_sequence_id,
-            ledger_id: position.ledger.cast_unsigned(),
-            entry_id: position.entry.cast_unsigned(),
-        };
-        self.topic.context.clients.receipt(self.connection, &receipt, received);
-        self.answered();
-    }
-
-    fn refuse(&self, sequence_id: u64, error: ServerError, message: &str, received: usize) {
-        let refusal = SendRefusal { producer_id: self.id, sequence_id, error, message };
-        self.topic.context.clients.send_error(self.connection, &refusal, received);
-        self.answered();
+        Ok(Answer::Stored(sequence))
     }
 }
 
 impl Topic {
-    /// Answers the SENDs whose entries are durable now.
+    /// Answers a SEND after all those before it.
+    fn answer_in_order(&self, pending: Pending) {
+        let mut queue = self.pending.borrow_mut();
+        if queue.is_empty() && !pending.is_stored() {
+            drop(queue);
+            pending.answer();
+        } else {
+            queue.push_back(pending);
+        }
+    }
+
+    /// Answers the SENDs whose entries are durable now, and those that waited for them alone.
     pub(crate) fn receipts(&self, ledger: LedgerId, first_entry: u64, count: u64) {
         let ledger = ledger.0.cast_signed();
         let mut bytes = 0;
         let mut messages = 0;
         for entry in first_entry..first_entry + count {
-            self.answer_duplicates();
-            let Some(pending) = self.pending.borrow_mut().pop_front() else { break };
+            let Some(pending) = self.pop(Pending::is_stored) else { break };
             bytes += pending.received as u64;
             messages += u64::from(pending.messages);
-            if let Some(sequence) = pending.sequence
+            if let Answer::Stored(Some(sequence)) = pending.answer
                 && let Some(marks) = self.dedup.borrow_mut().ready()
             {
                 marks.persisted(&pending.producer.name, sequence);
             }
-            pending.answer(Position::new(ledger, entry.cast_signed()));
+            pending.receipt(Position::new(ledger, entry.cast_signed()));
+            while let Some(pending) = self.pop(|pending| !pending.is_stored()) {
+                pending.answer();
+            }
         }
-        self.answer_duplicates();
         self.published.add(messages, bytes);
         Totals::add(&self.context.totals.messages_in, messages);
         Totals::add(&self.context.totals.bytes_in, bytes);
-        self.deduplicated(count);
+        // One that is closing records them when nothing is under way any more.
+        if self.is_open() {
+            self.deduplicated(count);
+        }
         self.note_emptied();
     }
 
-    /// Answers the duplicates that nothing is before.
-    fn answer_duplicates(&self) {
-        loop {
-            let mut pending = self.pending.borrow_mut();
-            if pending.front().is_none_or(|front| front.stored) {
-                return;
-            }
-            let Some(duplicate) = pending.pop_front() else { return };
-            drop(pending);
-            duplicate.answer(Position::EARLIEST);
-            self.note_emptied();
-        }
+    /// Takes the first SEND of the queue if it is such a one.
+    fn pop(&self, is_wanted: impl FnOnce(&Pending) -> bool) -> Option<Pending> {
+        let mut queue = self.pending.borrow_mut();
+        if is_wanted(queue.front()?) { queue.pop_front() } else { None }
     }
 
-    /// Refuses everything that waits for an answer.
+    /// Refuses everything that waits for the store.
     pub(crate) fn refuse_pending(&self, why: &str) {
         for pending in self.pending.take() {
-            if let Some(marks) = self.dedup.borrow_mut().ready() {
-                marks.failed(&pending.producer.name);
+            match &pending.answer {
+                Answer::Refused(refused) => pending.refuse(refused.error, &refused.message),
+                _ => {
+                    if let Some(marks) = self.dedup.borrow_mut().ready() {
+                        marks.failed(&pending.producer.name);
+                    }
+                    pending.refuse(ServerError::PersistenceError, why);
+                }
             }
-            pending.producer.refuse(pending.sequence_id, ServerError::PersistenceError, why, pending.received);
         }
         self.note_emptied();
     }
@@ -200,8 +192,37 @@ impl Topic {
 }
 
 impl Pending {
-    fn answer(self, position: Position) {
-        self.producer.answer(self.sequence_id, self.highest_sequence_id, position, self.received);
+    /// Whether the store has to answer first.
+    fn is_stored(&self) -> bool {
+        matches!(self.answer, Answer::Stored(_))
+    }
+
+    /// Answers what does not wait for the store.
+    fn answer(&self) {
+        match &self.answer {
+            Answer::Refused(refused) => self.refuse(refused.error, &refused.message),
+            Answer::Passed => self.receipt(Position::new(0, 0)),
+            Answer::Duplicate | Answer::Stored(_) => self.receipt(Position::EARLIEST),
+        }
+    }
+
+    fn receipt(&self, position: Position) {
+        let receipt = SendReceipt {
+            producer_id: self.producer.id,
+            sequence_id: self.sequence_id,
+            highest_sequence_id: self.highest_sequence_id,
+            ledger_id: position.ledger.cast_unsigned(),
+            entry_id: position.entry.cast_unsigned(),
+        };
+        self.producer.topic.context.clients.receipt(self.producer.connection, &receipt, self.received);
+        self.producer.answered();
+    }
+
+    fn refuse(&self, error: ServerError, message: &str) {
+        let producer = &self.producer;
+        let refusal = SendRefusal { producer_id: producer.id, sequence_id: self.sequence_id, error, message };
+        producer.topic.context.clients.send_error(producer.connection, &refusal, self.received);
+        producer.answered();
     }
 }
 

@@ -80,6 +80,8 @@ impl Topic {
         match self.log.clone() {
             Some(log) => {
                 let subscription = self.obtain(&log, &new).await?;
+                // The topic may have been closed meanwhile.
+                self.check_serving()?;
                 self.seat(new, Seat::Persistent(subscription))
             }
             None => {
@@ -89,7 +91,7 @@ impl Topic {
                     .broadcasts
                     .borrow_mut()
                     .entry(name.clone())
-                    .or_insert_with(|| nonpersistent::Subscription::new(self, name, kind))
+                    .or_insert_with(|| nonpersistent::Subscription::new(self, name, kind, new.durable))
                     .clone();
                 self.seat(new, Seat::NonPersistent(subscription))
             }
@@ -200,6 +202,7 @@ impl Topic {
                 last_consumed: Cell::new(0),
                 flows: Cell::new(0),
                 epoch: Cell::new(new.epoch),
+                told_end: Cell::new(false),
             })
         });
         let joining = dispatcher::Consumer { key: session(consumer.key), ..joining };

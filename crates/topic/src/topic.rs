@@ -227,28 +227,32 @@ impl Topic {
             subscription.dispatcher.borrow_mut().set_settings(settings);
             subscription.pump();
         }
+        for subscription in self.broadcasts() {
+            let settings = self.dispatch_settings(false);
+            subscription.dispatcher.borrow_mut().set_settings(settings);
+        }
     }
 
     /// Nothing more is published until the topic is opened anew; who waits for a receipt is told.
     fn fail(&self, error: plerion_managed_log::Error) {
+        let why = error.to_string();
+        self.refuse_pending(&why);
         if self.state.get() != State::Open {
             return;
         }
         tracing::warn!(topic = %self.name, %error, "topic takes no more messages");
         self.state.set(State::Failed);
         self.failed_at.set(self.context.clock.monotonic());
-        self.failure.replace(Some(error.clone()));
-        self.refuse_pending(&error.to_string());
-        self.detach_producers();
+        self.failure.replace(Some(error));
+        self.detach_producers(&Error::NotWritable { topic: self.name.to_string(), why });
     }
 }
 
 impl LogSink for Topic {
     fn confirmed(&self, ledger: plerion_ledger::LedgerId, first_entry: u64, count: u64) {
         self.receipts(ledger, first_entry, count);
-        for subscription in self.subscriptions() {
-            subscription.pump();
-        }
+        // Clients never call back, so nobody changes the map meanwhile.
+        self.subscriptions.borrow().values().for_each(Subscription::pump);
     }
 
     fn failed(&self, error: plerion_managed_log::Error) {

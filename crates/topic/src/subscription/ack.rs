@@ -58,13 +58,8 @@ impl Subscription {
             return;
         }
         let room = match ack.ack_type {
-            AckType::Individual => ack.message_ids.iter().fold(false, |room, id| self.ack_one(id) || room),
-            AckType::Cumulative => {
-                if let Some(id) = ack.message_ids.iter().next() {
-                    self.ack_up_to(id);
-                }
-                false
-            }
+            AckType::Individual => ack.message_ids.iter().filter(|id| self.ack_one(*id)).count() > 0,
+            AckType::Cumulative => ack.message_ids.iter().next().is_some_and(|id| self.ack_up_to(id)),
         };
         self.mark_unsaved();
         if let Some(request) = request {
@@ -72,6 +67,8 @@ impl Subscription {
         }
         if room {
             self.pump();
+        } else {
+            self.tell_end();
         }
     }
 
@@ -101,22 +98,25 @@ impl Subscription {
         }
     }
 
-    /// Acknowledges everything up to an entry. The shared kinds know no such thing: there it is ignored, as in Pulsar.
-    fn ack_up_to(&self, id: MessageId<'_>) {
-        if !self.dispatcher.borrow().kind().is_single() {
+    /// Acknowledges everything up to an entry; whether that made room for more. The shared kinds know no such thing:
+    /// there it is ignored, as in Pulsar.
+    fn ack_up_to(&self, id: MessageId<'_>) -> bool {
+        let mut dispatcher = self.dispatcher.borrow_mut();
+        if !dispatcher.kind().is_single() {
             tracing::debug!(subscription = %self.name, "cumulative acknowledgement on a shared subscription ignored");
-            return;
+            return false;
         }
         let at = position(id);
         let mut cursor = self.cursor.borrow_mut();
-        if id.ack_set.is_empty() {
-            cursor.ack_cumulative(at, &self.log);
+        let changed = if id.ack_set.is_empty() {
+            cursor.ack_cumulative(at, &self.log)
         } else if self.context.settings().subscriptions.batch_index_acks {
             let left = words(id);
-            cursor.ack_cumulative_batch(at, &left, batch_size(id), &self.log);
+            cursor.ack_cumulative_batch(at, &left, batch_size(id), &self.log)
         } else {
-            cursor.ack_cumulative(at.before(), &self.log);
-        }
+            cursor.ack_cumulative(at.before(), &self.log)
+        };
+        changed && dispatcher.acked(at, 0)
     }
 
     /// Acknowledges everything up to `at` on behalf of the broker.
@@ -141,16 +141,25 @@ impl Subscription {
         }
     }
 
-    /// Hands the cursor's changes to the state log. A failure of that log closes the topic by another way.
-    pub(crate) fn save(&self) {
+    /// Hands the cursor's changes to the state log.
+    ///
+    /// # Errors
+    /// What the state log says. A failure of that log closes the topic by another way.
+    fn save(&self) -> Result<(), Error> {
         self.unsaved.set(false);
         if !self.durable || self.deleted.get() {
-            return;
+            return Ok(());
         }
         let delta = self.cursor.borrow_mut().drain();
-        if let Some(delta) = delta
-            && let Err(error) = self.log.record_cursor(&self.name, delta.into())
-        {
+        match delta {
+            Some(delta) => Ok(self.log.record_cursor(&self.name, delta.into())?),
+            None => Ok(()),
+        }
+    }
+
+    /// Hands the cursor's changes to the state log, where nobody waits for it.
+    pub(crate) fn save_or_warn(&self) {
+        if let Err(error) = self.save() {
             tracing::warn!(subscription = %self.name, %error, "cursor not recorded");
         }
     }
@@ -163,7 +172,7 @@ impl Subscription {
         if !self.durable {
             return Ok(());
         }
-        self.save();
+        self.save()?;
         self.log.flush().await?;
         Ok(())
     }

@@ -40,14 +40,11 @@ pub struct Subscription {
     /// The partition's index, if the topic is one.
     partition: Option<u32>,
     pumping: Cell<Pumping>,
-    /// When the timer that is set next asks for a read, in ms since the epoch.
-    timer: Cell<Option<u64>>,
+    timer: RefCell<Option<pump::Timer>>,
     scratch: RefCell<Scratch>,
     /// A seek is under way: nobody may join.
     seeking: Cell<bool>,
     deleted: Cell<bool>,
-    /// The consumers know that a terminated topic has no more for them.
-    told_end: Cell<bool>,
     /// Whether the cursor has changes that the state log does not have.
     pub(crate) unsaved: Cell<bool>,
     acks: RefCell<ack::Waiting>,
@@ -100,11 +97,10 @@ impl Subscription {
             consumers: RefCell::default(),
             partition: topic.name().partition_index(),
             pumping: Cell::new(Pumping::Idle),
-            timer: Cell::new(None),
+            timer: RefCell::default(),
             scratch: RefCell::default(),
             seeking: Cell::new(false),
             deleted: Cell::new(false),
-            told_end: Cell::new(false),
             unsaved: Cell::new(false),
             acks: RefCell::default(),
             delivered: Flow::default(),
@@ -134,7 +130,6 @@ impl Subscription {
         let now = self.context.clock.wall_ms();
         let events = self.dispatcher.borrow_mut().add_consumer(joining, now)?;
         self.consumers.borrow_mut().insert(consumer.session(), consumer.clone());
-        self.told_end.set(false);
         self.announce(&events);
         Ok(())
     }
@@ -150,7 +145,8 @@ impl Subscription {
         self.announce(&events);
         if let Some(topic) = self.topic.upgrade() {
             topic.touch();
-            if !self.durable && self.consumers.borrow().is_empty() {
+            // Who is sent away by a seek comes back.
+            if !self.durable && !self.seeking.get() && self.consumers.borrow().is_empty() {
                 topic.forget_subscription(self);
             }
         }
@@ -163,6 +159,11 @@ impl Subscription {
             self.remove(&consumer);
             self.context.clients.close_consumer(consumer.connection, consumer.id);
         }
+    }
+
+    /// Has nothing recorded any more: the topic is going, with everything in it.
+    pub(crate) fn retire(&self) {
+        self.deleted.set(true);
     }
 
     /// Whether nobody may join at present.

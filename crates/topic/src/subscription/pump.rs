@@ -7,14 +7,14 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use plerion_managed_log::{LogEntry, ReadFailure};
+use plerion_managed_log::LogEntry;
 use plerion_subscription::dispatcher::{Plan, Read};
 use plerion_subscription::{Layout, Position};
 use plerion_wire::encode::Message;
 
 use super::{Pumping, Scratch, Subscription};
 use crate::context::Totals;
-use crate::facts;
+use crate::{Consumer, facts};
 
 /// How many entries one pump hands out before others get their turn.
 const TURN: usize = 2_000;
@@ -86,11 +86,13 @@ impl Subscription {
                 self.log.read_cached(*from, last, *max_entries as usize, max_bytes, entries);
             }
             Plan::Replay(positions) => {
-                for run in runs(positions) {
+                let mut left = max_bytes;
+                for (from, to, count) in runs(positions) {
                     let before = entries.len();
-                    let (from, to, count) = run;
-                    self.log.read_cached(from, to, count, max_bytes, entries);
-                    if entries.len() - before < count {
+                    self.log.read_cached(from, to, count, left, entries);
+                    let read: usize = entries[before..].iter().map(|entry| entry.bytes.len()).sum();
+                    left = left.saturating_sub(read);
+                    if entries.len() - before < count || left == 0 {
                         break;
                     }
                 }
@@ -102,19 +104,14 @@ impl Subscription {
     /// Reads what is not in memory, hands it out and pumps on. An entry that is lost for good is passed over: it stays
     /// in the backlog, for a person to look at, and holds nobody up.
     async fn read_from_disk(self: Rc<Self>, read: Read) {
-        let max_bytes = self.max_read_bytes();
-        let mut scratch = Scratch::default();
-        let outcome = match read.plan().clone() {
-            Plan::Forward { from, max_entries } => {
-                let last = self.log.last();
-                self.log.read(from, last, max_entries as usize, max_bytes).await
-            }
-            Plan::Replay(positions) => {
-                let (from, to, count) = runs(&positions).next().unwrap_or((Position::EARLIEST, Position::EARLIEST, 0));
-                self.log.read(from, to, count, max_bytes).await
-            }
+        let (from, to, count) = match read.plan() {
+            Plan::Forward { from, max_entries } => (*from, self.log.last(), *max_entries as usize),
+            Plan::Replay(positions) => runs(positions).next().unwrap_or((Position::EARLIEST, Position::EARLIEST, 0)),
         };
-        match outcome {
+        let mut scratch = Scratch::default();
+        match self.log.read(from, to, count, self.max_read_bytes()).await {
+            // The log passes over what it has lost.
+            Ok(reading) if reading.entries.is_empty() => self.pass_over(read, from, to.after()),
             Ok(reading) => {
                 scratch.entries = reading.entries;
                 self.hand_out(read, &mut scratch);
@@ -124,26 +121,27 @@ impl Subscription {
                 tokio::time::sleep(RETRY).await;
                 drop(read);
             }
-            Err(failure) => self.pass_over(read, &failure),
+            Err(failure) => {
+                tracing::error!(subscription = %self.name, log = %self.log.path(), %failure, "entry passed over");
+                self.pass_over(read, failure.position, failure.resume);
+            }
         }
         self.pump();
     }
 
-    fn pass_over(&self, read: Read, failure: &ReadFailure) {
-        tracing::error!(subscription = %self.name, log = %self.log.path(), %failure, "entry passed over");
-        Totals::add(&self.context.totals.unreadable, 1);
+    /// Goes on without the entries from `from` on and before `resume`.
+    fn pass_over(&self, read: Read, from: Position, resume: Position) {
         let mut dispatcher = self.dispatcher.borrow_mut();
+        let mut lost = 1;
         match read.plan() {
-            Plan::Forward { .. } => {
-                drop(read);
-                dispatcher.skip_to(failure.resume);
-            }
-            // Left out of the offer it would be asked for again at once: let it go until the next session.
-            Plan::Replay(_) => {
-                drop(read);
-                dispatcher.acked(failure.position, 0);
+            Plan::Forward { .. } => dispatcher.skip_to(resume),
+            // Left out of the offer they would be asked for again at once: let them go until the next session.
+            Plan::Replay(positions) => {
+                let gone = positions.iter().filter(|position| (from..resume).contains(*position));
+                lost = gone.inspect(|position| _ = dispatcher.acked(**position, 0)).count() as u64;
             }
         }
+        Totals::add(&self.context.totals.unreadable, lost);
     }
 
     /// Offers entries to the rules and sends each to whom they choose.
@@ -171,10 +169,14 @@ impl Subscription {
             // A stale read belongs to before a seek or rewind: what it brought is read again.
             let _ = dispatcher.offer(read, &scratch.facts, &cursor, now, &mut scratch.deliveries);
         }
+        let mut current: Option<Rc<Consumer>> = None;
         for delivery in scratch.deliveries.drain(..) {
             let entry = &scratch.entries[delivery.index];
             let facts = &scratch.facts[delivery.index];
-            let Some(consumer) = self.consumer(delivery.consumer) else { continue };
+            // Entries mostly go to consumers in runs.
+            current =
+                current.filter(|one| one.session() == delivery.consumer).or_else(|| self.consumer(delivery.consumer));
+            let Some(consumer) = &current else { continue };
             let bytes = entry.bytes.len() as u64;
             let messages = u64::from(facts.messages);
             consumer.delivered.add(messages, bytes);
@@ -222,20 +224,31 @@ impl Subscription {
     fn arm(self: &Rc<Self>) {
         let now = self.context.clock.wall_ms();
         let Some(due) = self.dispatcher.borrow().next_due(now) else { return };
-        if self.timer.get().is_some_and(|set| set <= due) {
+        if self.timer.borrow().as_ref().is_some_and(|set| set.due <= due) {
             return;
         }
-        self.timer.set(Some(due));
         let subscription = Rc::downgrade(self);
-        tokio::task::spawn_local(async move {
+        let task = tokio::task::spawn_local(async move {
             tokio::time::sleep(Duration::from_millis(due - now)).await;
-            if let Some(subscription) = subscription.upgrade()
-                && subscription.timer.get() == Some(due)
-            {
-                subscription.timer.set(None);
+            if let Some(subscription) = subscription.upgrade() {
+                subscription.timer.take();
                 subscription.pump();
             }
         });
+        self.timer.replace(Some(Timer { due, task }));
+    }
+}
+
+/// A pump to come; none if it is dropped before.
+pub(super) struct Timer {
+    /// In ms since the epoch.
+    due: u64,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.task.abort();
     }
 }
 

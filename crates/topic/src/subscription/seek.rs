@@ -1,12 +1,17 @@
 //! Moving a subscription to another place.
 
+use std::cell::Cell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use plerion_subscription::{Layout, Position};
 
 use super::Subscription;
 use crate::{Error, facts};
+
+/// How long a subscription that does not survive its consumers waits for one to come back after a seek.
+const LINGER: Duration = Duration::from_secs(60);
 
 /// Where a subscription is to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,10 +33,28 @@ impl Subscription {
         if self.is_fenced() {
             return Err(Error::SubscriptionFenced);
         }
-        self.seeking.set(true);
-        let outcome = self.move_to(target).await;
-        self.seeking.set(false);
+        let outcome = {
+            let _seeking = Raised::new(&self.seeking);
+            self.move_to(target).await
+        };
+        if !self.durable {
+            self.linger();
+        }
         outcome
+    }
+
+    /// Has the subscription forgotten if nobody comes back.
+    fn linger(self: &Rc<Self>) {
+        let subscription = Rc::downgrade(self);
+        tokio::task::spawn_local(async move {
+            tokio::time::sleep(LINGER).await;
+            if let Some(subscription) = subscription.upgrade()
+                && subscription.consumer_count() == 0
+                && let Some(topic) = subscription.topic.upgrade()
+            {
+                topic.forget_subscription(&subscription);
+            }
+        });
     }
 
     async fn move_to(self: &Rc<Self>, target: Target) -> Result<(), Error> {
@@ -103,5 +126,21 @@ impl Subscription {
     pub fn skip_all(self: &Rc<Self>) {
         let last = self.log.last();
         self.skip_up_to(last);
+    }
+}
+
+/// A flag that is raised for as long as this lives, also if nobody waits for the outcome any more.
+struct Raised<'a>(&'a Cell<bool>);
+
+impl<'a> Raised<'a> {
+    fn new(flag: &'a Cell<bool>) -> Self {
+        flag.set(true);
+        Self(flag)
+    }
+}
+
+impl Drop for Raised<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
+use plerion_subscription::Position;
 use plerion_subscription::dispatcher::{ConsumerKey, Kind};
-use plerion_subscription::{Layout, Position};
 use plerion_wire::proto;
 
 use super::Subscription;
@@ -84,19 +84,18 @@ impl Subscription {
         if moved {
             self.dispatcher.borrow_mut().prune(&self.cursor.borrow());
             self.mark_unsaved();
+            self.pump();
         }
     }
 
-    /// Tells the consumers that can be told that a terminated topic has no more for them.
+    /// Tells the consumers that can be told, each once, that a terminated topic has no more for them: everything is
+    /// acknowledged.
     pub(crate) fn tell_end(&self) {
-        if self.log.terminated().is_none() || self.dispatcher.borrow().read_position() <= self.log.last() {
-            return;
-        }
-        if self.told_end.replace(true) {
+        if self.log.terminated().is_none() || self.backlog() > 0 {
             return;
         }
         for consumer in self.consumers() {
-            if consumer.client.takes_end_of_topic {
+            if consumer.client.takes_end_of_topic && !consumer.told_end.replace(true) {
                 let end = proto::CommandReachedEndOfTopic { consumer_id: consumer.id };
                 self.context.clients.command(consumer.connection, end.into());
             }

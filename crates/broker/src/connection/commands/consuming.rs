@@ -215,6 +215,7 @@ pub(super) fn unsubscribe(caller: Caller, command: &CommandUnsubscribe) {
     caller.respond(request_id, move |caller| async move {
         let work = move |consumer: Rc<Consumer>| async move { Ok(consumer.unsubscribe(force).await?) };
         with_consumer(&caller, id, ServerError::MetadataError, work).await?;
+        caller.connection.attachments.borrow_mut().consumers.remove(&id);
         Ok(CommandSuccess { request_id, schema: None })
     });
 }

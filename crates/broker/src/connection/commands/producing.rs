@@ -170,6 +170,12 @@ pub(super) fn detach(shard: &Rc<Shard>, home: u16, key: ProducerKey) {
 }
 
 impl Connection {
+    /// Refuses a producer that waited for its topic, and forgets it.
+    pub(crate) fn producer_refused_by_broker(&self, id: u64, request_id: u64, error: ServerError, message: &str) {
+        self.attachments.borrow_mut().producers.remove(&id);
+        self.send_error(request_id, error, message);
+    }
+
     /// Tells the client that its producer is gone, and forgets it.
     pub(crate) fn producer_closed_by_broker(&self, id: u64) {
         let mut attachments = self.attachments.borrow_mut();
