@@ -25,6 +25,12 @@ pub(crate) enum Verb {
     Standalone(Standalone),
     /// Print the reference of the configuration keys.
     Config(Config),
+    /// Look into a data directory that no broker uses.
+    #[command(subcommand)]
+    Storage(Storage),
+    /// Load a broker, of Plerion or any other that speaks the Pulsar protocol, and print how it bears it.
+    #[command(subcommand)]
+    Bench(plerion_bench::Args),
 }
 
 const STANDALONE_HELP: &str = "\
@@ -87,6 +93,31 @@ pub(crate) struct Config {
     /// Print a configuration file that documents every key and sets none.
     #[arg(long, conflicts_with = "key")]
     pub(crate) file: bool,
+}
+
+/// What to look for.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Storage {
+    /// Check every entry against its checksum; damage is named, and is exit code 4.
+    Verify {
+        /// The data directory.
+        directory: PathBuf,
+    },
+    /// List the ledgers.
+    Ls {
+        /// The data directory.
+        directory: PathBuf,
+    },
+    /// Print the entries of a ledger in hexadecimal digits, one a line.
+    Dump {
+        /// The data directory.
+        directory: PathBuf,
+        /// The ledger's number.
+        ledger: u64,
+        /// Only these entries: N, N-, -M or N-M.
+        #[arg(long, allow_hyphen_values = true)]
+        entries: Option<String>,
+    },
 }
 
 /// How log messages are written.

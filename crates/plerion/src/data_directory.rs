@@ -101,6 +101,22 @@ impl DataDirectory {
         Ok(directory)
     }
 
+    /// Locks a directory that is there; nothing in it is changed.
+    pub(crate) fn existing(path: &Path) -> Result<Self, Error> {
+        let failed = |what| move |cause| Error::Io { path: path.to_owned(), what, cause };
+        match read_format(path)? {
+            None => return Err(Error::Foreign { path: path.to_owned(), why: format!("it has no file {FORMAT}") }),
+            Some(found) if found > CURRENT => return Err(Error::Newer { path: path.to_owned(), found }),
+            Some(_) => {}
+        }
+        let lock = OpenOptions::new().read(true).open(path.join(LOCK)).map_err(failed("open LOCK"))?;
+        lock.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => Error::InUse(path.to_owned()),
+            TryLockError::Error(cause) => failed("lock LOCK")(cause),
+        })?;
+        Ok(Self { path: path.to_owned(), _lock: lock })
+    }
+
     /// The directory itself.
     pub(crate) fn path(&self) -> &Path {
         &self.path

@@ -13,7 +13,8 @@ Exit codes:
   0  success
   1  failure while running
   2  wrong arguments or configuration
-  3  the data directory cannot be used: in use by another process, of a newer format, or not Plerion's";
+  3  the data directory cannot be used: in use by another process, of a newer format, or not Plerion's
+  4  the data directory holds damaged entries";
 
 /// Why the process ends without success.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +43,21 @@ pub(crate) enum Failure {
     /// The broker does not start.
     #[error(transparent)]
     Broker(#[from] plerion_broker::StartError),
+    /// The REST interface cannot be served.
+    #[error("cannot serve HTTP on {address}: {cause}")]
+    Http { address: String, cause: std::io::Error },
+    /// Settings that were changed while the broker ran cannot be restored.
+    #[error(transparent)]
+    Restore(#[from] plerion_admin::RestoreError),
+    /// `plerion bench` has failed.
+    #[error(transparent)]
+    Bench(#[from] plerion_bench::Error),
+    /// A range of entries is none.
+    #[error("`{0}` is no range of entries: write N, N-, -M or N-M")]
+    EntryRange(String),
+    /// Entries do not match their checksums.
+    #[error("{0} places are damaged")]
+    Damaged(usize),
     /// The standard output cannot be written to.
     #[error("cannot write to the standard output: {0}")]
     Output(std::io::Error),
@@ -57,9 +73,17 @@ impl Failure {
             Self::Output(_)
             | Self::System { .. }
             | Self::Broker(_)
+            | Self::Http { .. }
+            | Self::Restore(_)
+            | Self::Bench(_)
             | Self::DataDirectory(data_directory::Error::Io { .. }) => 1,
-            Self::ConfigurationFile { .. } | Self::Configuration(_) | Self::NoSuchKey(_) | Self::LogFilter { .. } => 2,
+            Self::ConfigurationFile { .. }
+            | Self::Configuration(_)
+            | Self::NoSuchKey(_)
+            | Self::LogFilter { .. }
+            | Self::EntryRange(_) => 2,
             Self::DataDirectory(_) | Self::Ledgers(_) | Self::Metadata(_) => 3,
+            Self::Damaged(_) => 4,
         }
         .into()
     }

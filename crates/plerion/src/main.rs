@@ -5,8 +5,10 @@ mod configuration;
 mod data_directory;
 mod failure;
 mod logging;
+mod metrics;
 mod shutdown;
 mod standalone;
+mod storage;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -36,6 +38,8 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
             standalone::run(settings, options.wipe())
         }
         Verb::Config(options) => print(&configuration::reference(&options)?),
+        Verb::Storage(what) => storage::run(&what),
+        Verb::Bench(load) => Ok(plerion_bench::run(&load)?),
     }
 }
 

@@ -1,16 +1,20 @@
 //! `plerion standalone`: one broker with embedded storage.
 
+use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use plerion_admin::{Options, Ready};
 use plerion_broker::{AllowAll, Broker, Parts, StoreFactory};
 use plerion_clock::{SharedClock, SystemClock};
-use plerion_config::{LiveSettings, Settings};
+use plerion_config::{LiveSettings, Scheme, Settings};
 use plerion_ledger::disk::Directory;
 use plerion_ledger::embedded;
 
 use crate::data_directory::{DataDirectory, Wipe};
 use crate::failure::Failure;
+use crate::metrics::LedgerFigures;
 use crate::shutdown::Shutdown;
 
 /// Runs a broker until a signal asks for its end.
@@ -36,25 +40,52 @@ async fn serve(data: &DataDirectory, settings: Settings) -> Result<(), Failure> 
         let ledgers = ledgers.clone();
         Arc::new(move || ledgers.shard())
     };
+    let http = listen_http(&settings)?;
     let broker = Broker::start(Parts {
         settings: Arc::new(LiveSettings::new(settings)),
         clock,
         metadata: metadata.clone(),
         store,
         authorizer: Arc::new(AllowAll),
-        web_port: None,
+        web_port: http.as_ref().and_then(|http| http.local_addr().ok()).map(|address| address.port()),
     })
     .await?;
-    tracing::info!(data = %data.path().display(), cluster, port = broker.port(), "serving");
+    plerion_admin::restore_configuration(&broker.handle()).await?;
+    let ready = Ready::default();
+    let (end_http, http_ended) = tokio::sync::oneshot::channel::<()>();
+    let web_port = http.as_ref().and_then(|http| http.local_addr().ok()).map(|address| address.port());
+    let serving = http.map(|listener| {
+        let options = Options { ready: ready.clone(), sources: vec![Arc::new(LedgerFigures(ledgers.clone()))] };
+        let shutdown = async {
+            let _ = http_ended.await;
+        };
+        tokio::spawn(plerion_admin::serve(broker.handle(), listener, options, shutdown))
+    });
+    tracing::info!(data = %data.path().display(), cluster, port = broker.port(), web_port, "serving");
     let reason = shutdown.requested().await;
     tracing::info!(%reason, "ending");
+    ready.set(false);
     tokio::select! {
         () = broker.stop() => {}
         _ = shutdown.requested() => tracing::warn!("ending at once; the next start recovers"),
         () = tokio::time::sleep(patience) => tracing::warn!("ending takes too long; the next start recovers"),
     }
+    let _ = end_http.send(());
+    if let Some(serving) = serving {
+        // Requests that hang must not keep the process.
+        let _ = tokio::time::timeout(Duration::from_secs(1), serving).await;
+    }
     metadata.close().await;
     Ok(())
+}
+
+/// Opens the port of the REST interface, if one is set.
+fn listen_http(settings: &Settings) -> Result<Option<TcpListener>, Failure> {
+    let binds = settings.network.binds();
+    let Some(bind) = binds.iter().find(|bind| bind.scheme == Scheme::Http) else { return Ok(None) };
+    let listener = TcpListener::bind((bind.host.as_str(), bind.port));
+    let address = format!("{}:{}", bind.host, bind.port);
+    listener.map(Some).map_err(|cause| Failure::Http { address, cause })
 }
 
 fn open_ledgers(

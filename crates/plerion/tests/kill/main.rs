@@ -1,0 +1,22 @@
+//! Brokers die at random moments, under load, again and again. What they promised must hold in the next life.
+//!
+//! | What is promised | What is checked |
+//! |---|---|
+//! | a receipt | the message reaches every durable subscription, under the position of the receipt, as it was sent |
+//! | order | first deliveries keep the order of each producer, or of each key |
+//! | positions | they increase over all lives, and none is given twice |
+//! | deduplication | no message is stored twice |
+//! | ACK_RESPONSE | the entry never comes again |
+//! | an acknowledgement without answer | the entry does not come again if it was sent 100 ms before the end |
+//!
+//! `PLERION_KILLS` is how often a broker is killed, `PLERION_SEED` what the random choices start from.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod history;
+mod kill_9;
+mod message;
+mod node;
+mod plan;
+mod run;
+mod workload;

@@ -1,0 +1,37 @@
+//! Brokers that can be killed and started again on what they left behind.
+
+use std::time::Duration;
+
+use rand::rngs::SmallRng;
+
+mod namespace;
+mod process;
+
+pub(crate) use process::Process;
+
+/// A broker with what outlives it.
+pub(crate) trait Node {
+    /// Whether a dying one may refuse requests before it is gone.
+    const MAY_REFUSE: bool;
+
+    /// Makes what the plan needs, before the first life.
+    async fn prepare(&mut self);
+
+    /// Starts it. Returns its port once it serves, or `None` if it died on the way.
+    async fn start(&mut self, rng: &mut SmallRng, fate: Fate) -> Option<u16>;
+
+    /// Resolves once the broker has died of its own fate, or `after` that time.
+    async fn wait(&mut self, after: Duration);
+
+    /// Kills it, if it is not dead, and returns once nothing of it is left.
+    async fn kill(&mut self, rng: &mut SmallRng);
+}
+
+/// What is to become of a broker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// To live until it is killed.
+    Live,
+    /// To die while it starts, or soon after.
+    DieYoung,
+}
