@@ -117,7 +117,7 @@ fn a_read_only_disk_refuses_appends_until_it_is_writable_again() {
         let (ledger, count, _) = soon(fill(&shard)).await.unwrap();
         let (mut writer, sink) = write(&shard, 1, &[b"before"]).await;
         soon(sink.advanced_to(0)).await;
-        let read_only = Some(io::ErrorKind::ReadOnlyFilesystem);
+        let read_only = Some((io::ErrorKind::ReadOnlyFilesystem, u32::MAX));
         machine.set_faults(Faults { failing_writes: read_only, ..Faults::default() });
         writer.append(Body::from(&b"refused"[..])).unwrap();
         let error = soon(sink.failed()).await;
@@ -174,7 +174,41 @@ fn a_failed_sync_fails_every_ledger_of_the_journal_and_is_not_retried() {
 
 #[test]
 fn a_failed_write_fails_every_ledger_of_the_journal() {
-    a_failed_batch_leaves_the_outcome_open(&Faults { failing_writes: Some(io::ErrorKind::Other), ..Faults::default() });
+    a_failed_batch_leaves_the_outcome_open(&Faults {
+        failing_writes: Some((io::ErrorKind::Other, u32::MAX)),
+        ..Faults::default()
+    });
+}
+
+#[test]
+fn what_a_failed_writer_had_on_its_way_is_never_taken_for_its_entries() {
+    let machine = Machine::default();
+    let store = open(config(), &machine);
+    let (failed, other) = on_shard(async {
+        let shard = store.shard();
+        let (mut failed, sink) = write(&shard, 1, &[b"zero"]).await;
+        let (mut other, other_sink) = write(&shard, 1, &[b"zero"]).await;
+        soon(sink.advanced_to(0)).await;
+        soon(other_sink.advanced_to(0)).await;
+        // A block this long leaves at once, the next at the end of the round: before anyone hears of the first.
+        let long = vec![7; 300 << 10];
+        machine.set_faults(Faults { failing_writes: Some((io::ErrorKind::StorageFull, 1)), ..Faults::default() });
+        failed.append(Body::from(&long[..])).unwrap();
+        failed.append(Body::from(&b"two"[..])).unwrap();
+        other.append(Body::from(&b"one"[..])).unwrap();
+        assert!(matches!(soon(sink.failed()).await, AppendError::Unavailable(_)));
+        soon(other_sink.advanced_to(1)).await;
+        machine.die_after(0);
+        (failed.ledger(), other.ledger())
+    });
+    drop(store);
+    machine.reboot(&mut SmallRng::seed_from_u64(3));
+    let store = open(config(), &machine);
+    on_shard(async {
+        let shard = store.shard();
+        assert_eq!(soon(shard.recover(failed, Epoch(2))).await.unwrap().last, Some(0));
+        assert_eq!(soon(shard.recover(other, Epoch(2))).await.unwrap().last, Some(1));
+    });
 }
 
 #[test]
@@ -199,7 +233,10 @@ fn a_store_opens_on_a_disk_that_takes_no_writes() {
         let store = open(config(), &machine);
         on_shard(async { soon(fill(&store.shard())).await.unwrap().0 })
     };
-    machine.set_faults(Faults { failing_writes: Some(io::ErrorKind::ReadOnlyFilesystem), ..Faults::default() });
+    machine.set_faults(Faults {
+        failing_writes: Some((io::ErrorKind::ReadOnlyFilesystem, u32::MAX)),
+        ..Faults::default()
+    });
     let store = open(config(), &machine);
     on_shard(async {
         let shard = store.shard();

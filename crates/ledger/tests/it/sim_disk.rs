@@ -35,8 +35,8 @@ pub(crate) struct Faults {
     pub(crate) capacity: Option<u64>,
     /// How many of the next syncs of segments fail.
     pub(crate) failing_syncs: u32,
-    /// What writes fail with.
-    pub(crate) failing_writes: Option<io::ErrorKind>,
+    /// What writes fail with, and how many of those to segments, or all of all files.
+    pub(crate) failing_writes: Option<(io::ErrorKind, u32)>,
     /// What reads fail with.
     pub(crate) failing_reads: Option<io::ErrorKind>,
 }
@@ -278,8 +278,11 @@ impl File for SimFile {
 
     fn write_at(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<()> {
         let bytes: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
-        if let Some(kind) = self.machine.0.lock().faults.failing_writes {
-            return Err(kind.into());
+        if let Some((kind, left)) = &mut self.machine.0.lock().faults.failing_writes
+            && (self.is_segment && *left > 0 || *left == u32::MAX)
+        {
+            *left -= u32::from(*left < u32::MAX);
+            return Err((*kind).into());
         }
         let more = (offset + bytes.len() as u64).saturating_sub(self.node.lock().used());
         self.machine.has_room(more)?;
