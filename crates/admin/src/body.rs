@@ -2,11 +2,16 @@
 
 use std::fmt;
 
+use axum::body::HttpBody;
 use axum::extract::{FromRequest, Request};
+use axum::http::StatusCode;
 use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use serde_json::Value;
 
 use crate::refusal::Refusal;
+
+/// The longest body that is read: policies and schemas are far shorter. It is what axum stops at by itself.
+const LONGEST: u64 = 2 << 20;
 
 /// A body read as JSON, whatever `Content-Type` says. An empty one is `null`.
 pub(crate) struct Body<T>(pub(crate) T);
@@ -36,6 +41,10 @@ impl<S: Send + Sync> FromRequest<S> for Text {
 }
 
 async fn bytes<S: Send + Sync>(request: Request, state: &S) -> Result<bytes::Bytes, Refusal> {
+    // One that says that it is too long is not read at all.
+    if request.body().size_hint().lower() > LONGEST {
+        return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, format!("A body may have {LONGEST} bytes")));
+    }
     let bytes = bytes::Bytes::from_request(request, state).await;
     bytes.map_err(|rejection| Refusal::new(rejection.status(), rejection.body_text()))
 }

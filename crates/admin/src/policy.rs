@@ -209,7 +209,9 @@ mod tests {
 
     #[test]
     fn partitions_of_made_topics_are_at_least_one() {
-        let auto = |kind: &str, partitions: Option<u32>| json!({"allowAutoTopicCreation": true, "topicType": kind, "defaultNumPartitions": partitions});
+        fn auto(kind: &str, partitions: Option<u32>) -> Value {
+            json!({"allowAutoTopicCreation": true, "topicType": kind, "defaultNumPartitions": partitions})
+        }
         assert_eq!(status(&AUTO_TOPIC, auto("partitioned", Some(2))), None);
         assert_eq!(status(&AUTO_TOPIC, auto("non-partitioned", None)), None);
         for (kind, partitions) in
@@ -221,7 +223,9 @@ mod tests {
 
     #[test]
     fn quorums_do_not_grow() {
-        let persistence = |ensemble: i32, write: i32, ack: i32| json!({"bookkeeperEnsemble": ensemble, "bookkeeperWriteQuorum": write, "bookkeeperAckQuorum": ack});
+        fn persistence(ensemble: i32, write: i32, ack: i32) -> Value {
+            json!({"bookkeeperEnsemble": ensemble, "bookkeeperWriteQuorum": write, "bookkeeperAckQuorum": ack})
+        }
         assert_eq!(status(&PERSISTENCE, persistence(3, 2, 2)), None);
         assert_eq!(status(&PERSISTENCE, persistence(1, 2, 1)), Some(StatusCode::BAD_REQUEST));
         assert_eq!(status(&PERSISTENCE, persistence(1, 1, 0)), Some(StatusCode::BAD_REQUEST));

@@ -112,18 +112,23 @@ async fn add(at: Permitted<Schemas>, Body(posted): Body<Posted>) -> Result<Json<
     Ok(Json(json!({ "version": { "version": version } })))
 }
 
-/// Deletes the schemas: none counts any more, though messages that were written with one can still be read. The deletion
-/// takes a version number itself; -1 if there was nothing to delete.
+/// Deletes the schemas: none counts any more, though messages that were written with one can still be read. The
+/// deletion takes a version number itself; -1 if there was nothing to delete.
 async fn delete(at: Permitted<Schemas>) -> Result<Json<Value>, Refusal> {
     let deletion = at.broker.resources().schemas().delete(&at.target.0).await?;
-    Ok(Json(json!({ "version": deletion.map_or(json!(-1), |version| json!(version)) })))
+    Ok(Json(version_or_none(deletion)))
 }
 
 /// The version a schema has; -1 if it is none of the topic's.
 async fn version(at: Permitted<Schemas>, Body(posted): Body<Posted>) -> Result<Json<Value>, Refusal> {
     let schema = posted.schema(0)?;
     let found = at.broker.resources().schemas().find(&at.target.0, &schema).await?;
-    Ok(Json(json!({ "version": found.map_or(json!(-1), |version| json!(version)) })))
+    Ok(Json(version_or_none(found)))
+}
+
+/// A version as it is answered; -1 for none.
+fn version_or_none(version: Option<u64>) -> Value {
+    json!({ "version": version.and_then(|version| i64::try_from(version).ok()).unwrap_or(-1) })
 }
 
 /// Whether a schema could be registered.

@@ -18,6 +18,7 @@ use crate::shard::{Shard, Stopped};
 
 mod foundation;
 mod namespaces;
+mod policies;
 mod schemas;
 mod subscriptions;
 mod topics;

@@ -18,7 +18,14 @@ type Changes = BTreeMap<String, String>;
 /// Why changed settings were not taken over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the settings changed at run time cannot be read: {0}")]
-pub struct RestoreError(String);
+pub struct RestoreError(Refusal);
+
+impl RestoreError {
+    /// Whether the same call may succeed later: the metadata store did not answer.
+    pub fn is_retryable(&self) -> bool {
+        self.0.status == StatusCode::SERVICE_UNAVAILABLE
+    }
+}
 
 /// Makes the broker follow the settings that were changed while it ran before. Those that it does not know, or no
 /// longer takes, are logged and left out. To be called once the broker has started and before it is used.
@@ -26,8 +33,7 @@ pub struct RestoreError(String);
 /// # Errors
 /// When they cannot be read.
 pub async fn restore(broker: &Handle) -> Result<(), RestoreError> {
-    let changes: Option<Changes> =
-        Document::new(broker.metadata(), PATH).read().await.map_err(|refusal| RestoreError(refusal.reason))?;
+    let changes: Option<Changes> = Document::new(broker.metadata(), PATH).read().await.map_err(RestoreError)?;
     for (name, value) in changes.unwrap_or_default() {
         if let Err(problems) = broker.settings().set(&name, &value) {
             tracing::warn!(name, value, %problems, "setting changed at run time is not followed");

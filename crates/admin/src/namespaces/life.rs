@@ -136,16 +136,18 @@ pub(super) async fn delete(at: Permitted<Namespace>, query: Parameters) -> Done 
         return Err(Refusal::conflict("Cannot delete non empty namespace"));
     }
     broker.unload_namespace(namespace).await.or_else(absent_is_fine)?;
-    updated(broker.resources().namespaces().delete(namespace).await)?;
+    forget(broker, namespace).await?;
     DONE
 }
 
+/// Marks a namespace; when it returns the broker makes no more topics in it, or makes them again.
 async fn mark_deleted(broker: &Handle, namespace: &NamespaceName, deleted: bool) -> Result<(), Refusal> {
     let mark = |policies: &mut Policies| {
         policies.deleted = deleted;
         Ok(())
     };
-    updated(broker.resources().namespaces().update(namespace, mark).await)
+    updated(broker.resources().namespaces().update(namespace, mark).await)?;
+    Ok(broker.policies_followed(namespace).await?)
 }
 
 /// Deletes a namespace with all its topics, whoever uses them.
@@ -159,7 +161,13 @@ pub(crate) async fn delete_all(broker: &Handle, namespace: &NamespaceName) -> Re
         broker.delete_topic(&name.parse()?, true).await.or_else(absent_is_fine)?;
     }
     broker.unload_namespace(namespace).await.or_else(absent_is_fine)?;
-    updated(broker.resources().namespaces().delete(namespace).await)
+    forget(broker, namespace).await
+}
+
+/// Deletes the rows of a namespace without topics.
+async fn forget(broker: &Handle, namespace: &NamespaceName) -> Result<(), Refusal> {
+    updated(broker.resources().namespaces().delete(namespace).await)?;
+    Ok(broker.policies_followed(namespace).await?)
 }
 
 fn absent_is_fine(failure: plerion_broker::Failure) -> Result<(), plerion_broker::Failure> {

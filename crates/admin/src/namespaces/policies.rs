@@ -159,6 +159,7 @@ async fn store(broker: &Handle, namespace: &NamespaceName, policy: &Policy, valu
     })
     .await?;
     if policy.name == "deduplication" {
+        broker.policies_followed(namespace).await?;
         broker.refresh_deduplication(namespace).await?;
     }
     DONE

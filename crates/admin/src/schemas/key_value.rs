@@ -44,7 +44,7 @@ mod tests {
     fn both_schemas_come_back() {
         let text = r#"{"key":{"type":"record","name":"k","fields":[]},"value":""}"#;
         let data = from_text(text).unwrap();
-        assert_eq!(data[..4], 39u32.to_be_bytes());
+        assert_eq!(data[..4], 40u32.to_be_bytes());
         assert_eq!(to_text(&data).as_deref(), Some(text));
         // Some clients quote the schemas.
         let quoted = r#"{"key":"{\"type\":\"record\",\"name\":\"k\",\"fields\":[]}","value":""}"#;

@@ -109,7 +109,8 @@ pub(super) async fn terminate_partitions(at: Permitted<Topic>) -> Result<Json<BT
     let (broker, name) = (&at.broker, &at.target.0);
     let Some(count) = partition_count(broker, name).await? else {
         return Err(Refusal::not_allowed(
-            "Termination of a non-partitioned topic is not allowed using partitioned-terminate, please use terminate commands",
+            "Termination of a non-partitioned topic is not allowed using partitioned-terminate, please use terminate \
+             commands",
         ));
     };
     let parts: Vec<_> = (0..count).map(|index| name.partition(index)).collect();

@@ -151,11 +151,13 @@ mod tests {
     #[test]
     fn partitions_add_up() {
         let one = json!({
-            "msgRateIn": 1.5, "msgInCounter": 2, "averageMsgSize": 10.0, "backlogSize": -1, "publishers": [{"producerId": 1}],
+            "msgRateIn": 1.5, "msgInCounter": 2, "averageMsgSize": 10.0, "backlogSize": -1,
+            "publishers": [{"producerId": 1}],
             "subscriptions": {"s": {"msgBacklog": 3, "type": "Shared", "blocked": false}}, "ownerBroker": "a",
         });
         let other = json!({
-            "msgRateIn": 0.5, "msgInCounter": 5, "averageMsgSize": 20.0, "backlogSize": -1, "publishers": [{"producerId": 2}],
+            "msgRateIn": 0.5, "msgInCounter": 5, "averageMsgSize": 20.0, "backlogSize": -1,
+            "publishers": [{"producerId": 2}],
             "subscriptions": {"s": {"msgBacklog": 4, "type": "Shared", "blocked": true}, "t": {"msgBacklog": 1}},
         });
         let total = Value::Object(sum([&one, &other].into_iter()));
