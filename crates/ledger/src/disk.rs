@@ -6,6 +6,8 @@ use std::io::{self, IoSlice};
 use std::sync::Arc;
 
 mod directory;
+#[cfg(feature = "test-disk")]
+pub mod sim;
 
 pub use directory::Directory;
 

@@ -8,6 +8,7 @@ mod damage;
 mod embedded;
 mod faults;
 mod memory;
-mod sim_disk;
 mod space;
 mod support;
+
+use plerion_ledger::disk::sim as sim_disk;

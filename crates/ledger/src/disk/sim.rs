@@ -1,19 +1,20 @@
-//! A disk in memory that forgets what was not synced, runs full, and fails when told to.
+//! A disk in memory that forgets what was not synced, runs full, and fails when told to. For tests.
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use plerion_ledger::disk::{Disk, File};
 use rand::Rng;
 use rand::rngs::SmallRng;
 
+use super::{Disk, File};
+
 const SECTOR: usize = 512;
 
-/// What survives a crash, and the way to one.
+/// What survives a crash, and the way to one. Clones are the same machine.
 #[derive(Clone, Default)]
-pub(crate) struct Machine(Arc<Mutex<State>>);
+pub struct Machine(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
@@ -26,19 +27,20 @@ struct State {
     /// Changes of names since they were synced.
     pending: Vec<NameChange>,
     faults: Faults,
+    segment_syncs: u64,
 }
 
 /// What goes wrong.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Faults {
+pub struct Faults {
     /// How many bytes all files together may hold or reserve.
-    pub(crate) capacity: Option<u64>,
+    pub capacity: Option<u64>,
     /// How many of the next syncs of segments fail.
-    pub(crate) failing_syncs: u32,
+    pub failing_syncs: u32,
     /// What writes fail with, and how many of those to segments, or all of all files.
-    pub(crate) failing_writes: Option<(io::ErrorKind, u32)>,
+    pub failing_writes: Option<(io::ErrorKind, u32)>,
     /// What reads fail with.
-    pub(crate) failing_reads: Option<io::ErrorKind>,
+    pub failing_reads: Option<io::ErrorKind>,
 }
 
 enum NameChange {
@@ -59,25 +61,32 @@ struct Node {
 
 impl Machine {
     /// The disk for this life of the machine.
-    pub(crate) fn disk(&self) -> Arc<dyn Disk> {
+    pub fn disk(&self) -> Arc<dyn Disk> {
         Arc::new(SimDisk { machine: self.clone(), life: self.0.lock().life })
     }
 
+    /// Dies now: every call on a disk of this life fails from here on.
+    pub fn die(&self) {
+        self.0.lock().dead = true;
+    }
+
     /// Dies after `calls` more calls that change something.
-    pub(crate) fn die_after(&self, calls: u64) {
+    pub fn die_after(&self, calls: u64) {
         self.0.lock().fuse = Some(calls);
     }
 
-    pub(crate) fn is_dead(&self) -> bool {
+    /// Whether it has died since it was last started.
+    pub fn is_dead(&self) -> bool {
         self.0.lock().dead
     }
 
-    pub(crate) fn set_faults(&self, faults: Faults) {
+    /// Sets what goes wrong from now on.
+    pub fn set_faults(&self, faults: Faults) {
         self.0.lock().faults = faults;
     }
 
     /// Starts the machine again: of what was not synced, some is there and some is not.
-    pub(crate) fn reboot(&self, rng: &mut SmallRng) {
+    pub fn reboot(&self, rng: &mut SmallRng) {
         let mut state = self.0.lock();
         state.life += 1;
         (state.dead, state.fuse) = (false, None);
@@ -96,7 +105,10 @@ impl Machine {
     }
 
     /// Changes the durable bytes of a file.
-    pub(crate) fn tamper(&self, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
+    ///
+    /// # Panics
+    /// When there is no file of that name.
+    pub fn tamper(&self, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
         let state = self.0.lock();
         let mut node = state.names[name].lock();
         change(&mut node.durable);
@@ -104,7 +116,7 @@ impl Machine {
     }
 
     /// A machine with the same files.
-    pub(crate) fn copy(&self) -> Self {
+    pub fn copy(&self) -> Self {
         let copy = Self::default();
         {
             let (state, mut to) = (self.0.lock(), copy.0.lock());
@@ -118,16 +130,26 @@ impl Machine {
         copy
     }
 
-    pub(crate) fn names(&self) -> Vec<String> {
+    /// The names of the files.
+    pub fn names(&self) -> Vec<String> {
         self.0.lock().names.keys().cloned().collect()
     }
 
-    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+    /// What a read of the whole file gets.
+    ///
+    /// # Panics
+    /// When there is no file of that name.
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
         self.0.lock().names[name].lock().bytes.clone()
     }
 
-    /// How much space is in use.
-    pub(crate) fn used(&self) -> u64 {
+    /// How often a segment was synced, over all lives, whether that worked or not.
+    pub fn segment_syncs(&self) -> u64 {
+        self.0.lock().segment_syncs
+    }
+
+    /// How much space is in use, in bytes.
+    pub fn used(&self) -> u64 {
         self.0.lock().names.values().map(|node| node.lock().used()).sum()
     }
 
@@ -301,6 +323,7 @@ impl File for SimFile {
     fn sync(&self) -> io::Result<()> {
         self.machine.call(self.life, true)?;
         let mut state = self.machine.0.lock();
+        state.segment_syncs += u64::from(self.is_segment);
         let mut node = self.node.lock();
         let node = &mut *node;
         if self.is_segment && state.faults.failing_syncs > 0 {
