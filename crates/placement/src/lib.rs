@@ -11,6 +11,7 @@ pub mod filter;
 pub mod load;
 pub mod modular;
 mod names;
+pub mod planner;
 mod registry;
 mod selection;
 pub mod service_unit;

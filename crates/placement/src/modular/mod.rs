@@ -1,5 +1,6 @@
 //! The Modular load manager: a leader places and sheds bundles by what all brokers report.
 
+mod balance;
 mod cycle;
 mod data;
 mod manager;
@@ -8,6 +9,7 @@ mod record;
 mod select;
 pub mod shed;
 
+pub use balance::plan_input;
 pub use data::{BrokerData, LoadData};
 pub use manager::ModularManager;
 pub use record::{ReplayError, ShedRecord};
