@@ -22,6 +22,6 @@ impl RecentUnloads {
 
     /// Forgets bundles unloaded more than `grace` milliseconds before `now`.
     pub fn forget_bundles(&mut self, now: i64, grace: i64) {
-        self.bundles.retain(|_, unloaded| now - *unloaded <= grace);
+        self.bundles.retain(|_, unloaded| now.saturating_sub(*unloaded) <= grace);
     }
 }

@@ -55,7 +55,7 @@ impl BundleStats {
     /// Attached producers and consumers.
     #[must_use]
     pub const fn sessions(&self) -> u64 {
-        self.producer_count + self.consumer_count
+        self.producer_count.saturating_add(self.consumer_count)
     }
 
     /// Compares two bundles by size: by throughput in, then out (in steps of 100 kB/s), by rate (steps of 100), by
@@ -67,7 +67,7 @@ impl BundleStats {
     }
 
     fn size_key(&self) -> [i64; 5] {
-        let count = (self.topics + self.sessions()) / 500;
+        let count = self.topics.saturating_add(self.sessions()) / 500;
         [
             steps(self.msg_throughput_in, 100_000.0),
             steps(self.msg_throughput_out, 100_000.0),

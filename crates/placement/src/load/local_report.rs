@@ -124,9 +124,9 @@ impl LocalBrokerData {
         self.msg_throughput_out = stats.clone().map(|s| s.msg_throughput_out).sum();
         self.msg_rate_in = stats.clone().map(|s| s.msg_rate_in).sum();
         self.msg_rate_out = stats.clone().map(|s| s.msg_rate_out).sum();
-        self.num_topics = stats.clone().map(|s| s.topics).sum();
-        self.num_consumers = stats.clone().map(|s| s.consumer_count).sum();
-        self.num_producers = stats.map(|s| s.producer_count).sum();
+        self.num_topics = stats.clone().map(|s| s.topics).fold(0, u64::saturating_add);
+        self.num_consumers = stats.clone().map(|s| s.consumer_count).fold(0, u64::saturating_add);
+        self.num_producers = stats.map(|s| s.producer_count).fold(0, u64::saturating_add);
         self.num_bundles = self.last_stats.len() as u64;
     }
 }

@@ -50,6 +50,6 @@ impl BrokerData {
     /// Topics it serves or is about to, by its report and the bundles on their way.
     #[must_use]
     pub fn incoming_topics(&self) -> u64 {
-        self.preallocated.values().map(|bundle| bundle.topics).sum()
+        self.preallocated.values().map(|bundle| bundle.topics).fold(0, u64::saturating_add)
     }
 }

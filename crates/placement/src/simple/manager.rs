@@ -69,7 +69,7 @@ impl SimpleManager {
         let timestamp = report.timestamp;
         known.report = report;
         let newest = self.newest.map_or(timestamp, |newest| newest.max(timestamp));
-        let elapsed = newest - self.newest.unwrap_or(newest);
+        let elapsed = newest.saturating_sub(self.newest.unwrap_or(newest));
         self.newest = Some(newest);
         let stats = self.brokers.values().flat_map(|known| &known.report.bundle_stats);
         let stats = stats.map(|(bundle, stats)| (bundle.clone(), *stats)).collect();

@@ -70,7 +70,7 @@ impl QuotaBook {
     /// Takes in a round of reports. Quotas that an operator has fixed (`dynamic` is false) stay.
     pub fn update(&mut self, input: &QuotaInput<'_>) {
         let total_rate: f64 = input.stats.values().map(BundleStats::rate).sum();
-        let total_groups: u64 = input.stats.values().map(groups).sum();
+        let total_groups = input.stats.values().map(groups).fold(0, u64::saturating_add);
         if total_rate > LEAST_RATE && total_groups > LEAST_COUNT {
             self.cpu_factor = smooth(self.cpu_factor, input.cpu / total_rate, CPU_FACTOR, input.elapsed);
             let memory = input.memory / total_groups as f64;
@@ -105,7 +105,7 @@ impl QuotaBook {
 }
 
 fn groups(stats: &BundleStats) -> u64 {
-    1 + (stats.topics + stats.sessions()) / GROUP
+    1 + stats.topics.saturating_add(stats.sessions()) / GROUP
 }
 
 fn follow(quota: &ResourceQuota, measured: &ResourceQuota, elapsed: i64) -> ResourceQuota {

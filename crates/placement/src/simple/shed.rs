@@ -71,7 +71,7 @@ fn relieve(
     let bottleneck = host.ranking.bottleneck();
     let need = |stats: &BundleStats| match bottleneck {
         Bottleneck::Cpu => stats.rate(),
-        Bottleneck::Memory => (stats.topics + stats.sessions()) as f64,
+        Bottleneck::Memory => stats.topics.saturating_add(stats.sessions()) as f64,
         Bottleneck::BandwidthIn => stats.msg_throughput_in,
         Bottleneck::BandwidthOut => stats.msg_throughput_out,
     };

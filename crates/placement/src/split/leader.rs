@@ -42,7 +42,7 @@ pub fn find_hot_bundles<'a>(
         let Some(reason) = SplitReason::of(stats, rate, throughput, settings) else { continue };
         let namespace = bundle.namespace();
         let planned = planned.entry(namespace).or_insert(0);
-        let fits = |count: usize| count + *planned < settings.load_balancer_namespace_maximum_bundles;
+        let fits = |count: usize| count.saturating_add(*planned) < settings.load_balancer_namespace_maximum_bundles;
         if bundle_count(namespace).is_some_and(fits) {
             *planned += 1;
             found.push(HotBundle { bundle: bundle.clone(), broker: broker.clone(), reason });

@@ -165,7 +165,7 @@ impl Cycle<'_> {
         let namespace = bundle.namespace();
         let count = self.owned.bundle_count(namespace).ok_or(SplitRule::NamespaceUnreadable)?;
         let planned = self.planned.get(namespace).copied().unwrap_or(0);
-        if count + planned >= self.settings.load_balancer_namespace_maximum_bundles {
+        if count.saturating_add(planned) >= self.settings.load_balancer_namespace_maximum_bundles {
             return Err(SplitRule::NamespaceFull);
         }
         let touches = |other: &BundleName| {

@@ -7,6 +7,7 @@ mod channel;
 mod explanations;
 mod filters;
 mod fixture;
+mod hostile;
 mod json_texts;
 mod load_maths;
 mod modular_shed;

@@ -110,13 +110,13 @@ impl TransferShedder {
         let mut members = Vec::with_capacity(load.loads.len());
         let mut outdated = false;
         for (id, load) in load.loads {
-            if now - load.updated_at > lifetime {
+            if now.saturating_sub(load.updated_at) > lifetime {
                 outdated = true;
                 explanation.judge_broker(id, load.weighted_max_ema, BrokerRule::OutdatedData);
                 continue;
             }
             if let Some(unloaded) = self.recent.brokers.get(id) {
-                if load.updated_at - unloaded < rest {
+                if load.updated_at.saturating_sub(*unloaded) < rest {
                     return Err(Block::CoolingDown);
                 }
                 self.recent.brokers.remove(id);

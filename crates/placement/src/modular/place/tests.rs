@@ -106,6 +106,13 @@ fn bug_pulsar_442_a_restarted_broker_does_not_look_empty() {
 }
 
 #[test]
+fn bug_pip_364_chance_never_picks_the_busiest_when_nobody_stands_out() {
+    let usages = [0.40, 0.40, 0.40, 0.40, 0.69, 0.70];
+    let data = cluster(&usages.map(|usage| (usage, 100.0)));
+    assert_eq!(choose(&mut LeastLongTermMessageRate, &data, &Settings::default()).best, ["b0", "b1", "b2", "b3"]);
+}
+
+#[test]
 fn bug_pulsar_16766_a_broker_that_comes_back_empty_forgets_its_past() {
     let mut placement = LeastResourceUsageWithWeight::default();
     let settings = Settings::default();
