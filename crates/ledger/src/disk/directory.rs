@@ -50,7 +50,9 @@ impl Directory {
 
 impl Disk for Directory {
     fn lock(&self) -> io::Result<Box<dyn Send + Sync>> {
-        let file = fs::File::options().create(true).truncate(false).write(true).open(self.path.join("LOCK"))?;
+        let path = self.path.join("LOCK");
+        let file = fs::File::options().create(true).truncate(false).write(true).open(&path);
+        let file = file.or_else(|error| if is_read_only(&error) { fs::File::open(&path) } else { Err(error) })?;
         file.try_lock()?;
         Ok(Box::new(file))
     }
@@ -58,11 +60,8 @@ impl Disk for Directory {
     fn open(&self, name: &str) -> io::Result<Arc<dyn File>> {
         let path = self.path.join(name);
         // A directory on a read-only file system is still worth reading.
-        let file = fs::File::options().read(true).write(true).open(&path).or_else(|error| match error.kind() {
-            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => fs::File::open(&path),
-            _ => Err(error),
-        })?;
-        Ok(Arc::new(file))
+        let file = fs::File::options().read(true).write(true).open(&path);
+        Ok(Arc::new(file.or_else(|error| if is_read_only(&error) { fs::File::open(&path) } else { Err(error) })?))
     }
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn File>> {
@@ -85,6 +84,10 @@ impl Disk for Directory {
     fn sync_names(&self) -> io::Result<()> {
         fs::File::open(&self.path)?.sync_all()
     }
+}
+
+fn is_read_only(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
 }
 
 impl File for fs::File {

@@ -26,8 +26,8 @@ const MOST: usize = 4096;
 const AHEAD: u64 = 4 << 20;
 
 impl Engine {
-    /// Reads entries `first..=last` of `ledger`, at least one, stopping after `max_bytes`, at damage, at the end of a
-    /// segment or when enough for one call was read.
+    /// Reads entries `first..=last` of `ledger`, at least one, stopping after `max_bytes`, at damage or when enough
+    /// for one call was read.
     pub(crate) fn read(
         &self,
         ledger: LedgerId,
@@ -41,9 +41,42 @@ impl Engine {
             return Err(ReadError::NoEntry { ledger, entry: first });
         }
         let last = last.min(located.end() - 1);
-        let mut outcome = Err(lost(ledger, first, &located));
+        let (mut entries, mut bytes) = (Vec::new(), 0);
+        loop {
+            let next = first + entries.len() as u64;
+            let (more, end) = match self.read_from(&located, ledger, (next, last), max_bytes - bytes) {
+                Ok(found) => found,
+                Err(_) if !entries.is_empty() => break,
+                Err(error) => return Err(error),
+            };
+            if !entries.is_empty() && bytes + more[0].bytes.len() > max_bytes {
+                break;
+            }
+            bytes += more.iter().map(|entry| entry.bytes.len()).sum::<usize>();
+            entries.extend(more);
+            // What follows is in another segment, unless all that was wanted is here.
+            let next = first + entries.len() as u64;
+            if next != end || next > last || bytes >= max_bytes || entries.len() >= MOST {
+                break;
+            }
+        }
+        self.metrics.cold_entries.add(entries.len() as u64);
+        Ok(entries)
+    }
+
+    /// Reads entries that follow each other in one segment, from the first copy that is sound. Returns them, at least
+    /// one, with the number behind the last entry of the segment.
+    fn read_from(
+        &self,
+        located: &Located,
+        ledger: LedgerId,
+        (first, last): (u64, u64),
+        max_bytes: usize,
+    ) -> Result<(Vec<Entry>, u64), ReadError> {
+        let mut outcome = Err(lost(ledger, first, located));
         for extent in located.extents(first) {
-            outcome = self.read_extent(ledger, first, last.min(extent.end - 1), max_bytes, extent);
+            let found = self.read_extent(ledger, first, last.min(extent.end - 1), max_bytes, extent);
+            outcome = found.map(|entries| (entries, extent.end));
             if outcome.is_ok() {
                 break;
             }
@@ -82,7 +115,6 @@ impl Engine {
                 Err(error) => return Err(error),
             }
         }
-        self.metrics.cold_entries.add(entries.len() as u64);
         Ok(entries)
     }
 

@@ -28,6 +28,7 @@ pub(crate) async fn check(store: Store) {
     appends_are_acknowledged_and_read(&store).await;
     limits_are_kept(&store).await;
     sealing(&store).await;
+    bug_pulsar_24901_an_orderly_handover_is_no_failure_to_the_writer(&store).await;
     fencing(&store).await;
     deleting(&store).await;
     verified_bodies(&store).await;
@@ -71,6 +72,17 @@ async fn sealing(store: &Store) {
     assert!(matches!(stale, Error::Fenced { by: Epoch(4), .. }), "{stale}");
     let (empty, _) = write(store, 1, &[]).await;
     assert_eq!(soon(empty.close()).await.unwrap(), Closed { last: None, length: 0 });
+}
+
+/// <https://github.com/apache/pulsar/issues/24901>
+async fn bug_pulsar_24901_an_orderly_handover_is_no_failure_to_the_writer(store: &Store) {
+    let (writer, sink) = write(store, 1, &[b"a", b"b"]).await;
+    let ledger = writer.ledger();
+    let closed = soon(writer.close()).await.unwrap();
+    assert_eq!(soon(store.recover(ledger, Epoch(2))).await.unwrap(), closed);
+    let (_later_writer, later) = write(store, 2, &[b"c"]).await;
+    soon(later.advanced_to(0)).await;
+    assert_eq!((sink.told().last, sink.told().error.is_none()), (Some(1), true));
 }
 
 async fn fencing(store: &Store) {
