@@ -1,8 +1,12 @@
 //! The HTTP side of a broker: Pulsar's admin REST interface (v2), lookup over HTTP, health and metrics.
 //!
-//! Paths, status codes and JSON are those of Pulsar 4.0, so that its tools and clients work unchanged. Each handler
-//! gets its broker only from [`Permitted`](permitted::Permitted), which asks the authorizer first; a refusal is 401.
-//! Errors are JSON, `{"reason": "…"}`.
+//! Paths, status codes and JSON are those of Pulsar 4.0, so that its tools and clients work unchanged. A handler
+//! gets its broker only from an extractor that asks the authorizer first; a refusal is 401. Errors are JSON,
+//! `{"reason": "…"}`.
+//!
+//! Of the policies of a namespace the broker follows `messageTTL`, `retention`, `deduplication` and
+//! `autoTopicCreation`; all others, and those of topics, are stored and read back. What the broker does not do at all
+//! (compaction, offloading, splitting bundles, functions) is 501, never a success that means nothing.
 //!
 //! What the crate knows of the broker is its [`Handle`](plerion_broker::Handle). It touches no connection of the
 //! binary protocol and no topic by itself.
