@@ -100,11 +100,9 @@ impl Header {
         out
     }
 
-    /// Whether a file that begins with `bytes` was prepared to be a segment: filled with zeros, or a segment of another
-    /// number.
-    pub(crate) fn is_spare(bytes: &[u8]) -> bool {
-        let other = le_u64(bytes, 16).and_then(|number| Self::decode(bytes, number));
-        other.is_some() || bytes.iter().take(DATA_START as usize).all(|&byte| byte == 0)
+    /// Whether `bytes` are the header of some segment.
+    pub(crate) fn is_sound(bytes: &[u8]) -> bool {
+        le_u64(bytes, 16).and_then(|number| Self::decode(bytes, number)).is_some()
     }
 
     /// What the segment's batches carry.

@@ -9,7 +9,7 @@ use super::index::{IndexFile, OpenError as IndexError, PageCache};
 use super::layout::{self, CEILING, DATA_START, FORMAT, Named, segment_name};
 use super::seed::Seed;
 use super::segment::{Index, Segment};
-use super::{batch, reindex};
+use super::{reindex, scan};
 use crate::disk::{self, Disk, File};
 
 /// Why a store cannot be opened.
@@ -172,36 +172,37 @@ impl Contents {
         }
         for (number, file) in files {
             let synced = synced.get(&number).copied().unwrap_or(0);
-            let Some((scan, index)) = reindex::index(&*file, number, synced)? else {
+            let Some((scanned, index)) = reindex::index(&*file, number, synced)? else {
                 let length = file.length()?;
                 self.spares.push((number, file, length));
                 continue;
             };
-            self.damage.extend(scan.damage.iter().map(|damage| (number, damage.offset, damage.length)));
+            self.damage.extend(scanned.damage.iter().map(|damage| (number, damage.offset, damage.length)));
             let greatest = index.rows.keys().chain(&index.deletes).max();
             self.next_ledger = self.next_ledger.max(greatest.map_or(0, |ledger| ledger + 1));
-            let (seed, index) = (scan.header.seed, Index::Memory(index));
-            self.segments.push(Arc::new(Segment::finished((number, seed), file, false, index, scan.end, now)));
+            let (seed, index) = (scanned.header.seed, Index::Memory(index));
+            self.segments.push(Arc::new(Segment::finished((number, seed), file, false, index, scanned.end, now)));
         }
         self.segments.sort_by_key(|segment| segment.number);
         Ok(())
     }
 }
 
-/// The header of segment `number`. When it is damaged, what matters of it is had from the first batch. `None` when the
-/// file was never written as that segment.
+/// The header of segment `number`. When it is damaged, what matters of it is had from the batches. `None` when the file
+/// was never written as that segment.
 pub(crate) fn header(file: &dyn File, number: u64) -> io::Result<Option<layout::Header>> {
-    let mut bytes = [0; DATA_START as usize + batch::HEADER];
+    let mut bytes = [0; DATA_START as usize];
     let read = file.read_at(&mut bytes, 0)?;
     let bytes = &bytes[..read];
     if let Some(header) = layout::Header::decode(bytes, number) {
         return Ok(Some(header));
     }
-    if layout::Header::is_spare(bytes) {
+    // A dead segment that got this number and was not written since.
+    if layout::Header::is_sound(bytes) {
         return Ok(None);
     }
-    let tag = bytes.get(DATA_START as usize..).and_then(batch::Header::tag_of);
-    Ok(tag.map(|tag| layout::Header { segment: number, seed: Seed::of_tag(tag, number), journal: 0, previous: (0, 0) }))
+    let seed = scan::find_seed(file, number)?;
+    Ok(seed.map(|seed| layout::Header { segment: number, seed, journal: 0, previous: (0, 0) }))
 }
 
 /// The number in `CEILING`, or 1.

@@ -115,6 +115,27 @@ fn later_batch(
     Ok(None)
 }
 
+/// The seed of segment `number`, from the first batch near its start that has a sound record of it.
+pub(crate) fn find_seed(file: &dyn File, number: u64) -> io::Result<Option<Seed>> {
+    let mut window = Window::new(file);
+    let mut at = DATA_START;
+    while at < SEARCH {
+        let piece = window.get(at, STEP)?;
+        if piece.len() < batch::HEADER {
+            return Ok(None);
+        }
+        for found in memmem::find_iter(piece, &batch::MAGIC) {
+            let seed = batch::Header::tag_of(&piece[found..]).map(|tag| Seed::of_tag(tag, number));
+            let records = piece.get(found + batch::HEADER..).unwrap_or_default();
+            if let Some(seed) = seed.filter(|&seed| record::Header::decode(records, seed).is_some()) {
+                return Ok(Some(seed));
+            }
+        }
+        at += (piece.len() - batch::HEADER + 1) as u64;
+    }
+    Ok(None)
+}
+
 /// Shows the records of a sound batch.
 fn walk(bytes: &[u8], offset: u64, seed: Seed, visit: &mut impl FnMut(Found<'_>)) {
     let mut at = 0;

@@ -148,6 +148,19 @@ fn a_lost_segment_costs_its_entries_and_no_others() {
 }
 
 #[test]
+fn a_segment_whose_first_page_is_wiped_keeps_its_other_entries() {
+    for in_order in [true, false] {
+        let machine = Machine::default();
+        let ids = build(&machine, in_order);
+        let first = inspect::ls(&*machine.disk()).unwrap()[0].segments[0].clone();
+        machine.tamper(&first, |bytes| bytes[..4096].fill(0));
+        let store = open(&machine);
+        let bad = on_shard(async { unreadable(&store.shard(), &ids).await });
+        assert!((1..=20).contains(&bad.len()), "{bad:?} are unreadable");
+    }
+}
+
+#[test]
 fn inspection_names_what_is_damaged() {
     let machine = Machine::default();
     let ids = build(&machine, true);
