@@ -1,6 +1,6 @@
 //! Looking into the directory of an embedded store that no process uses.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -62,9 +62,7 @@ pub fn verify(disk: &dyn Disk) -> Result<Report, OpenError> {
     for (file, offset, length) in store.damage() {
         report.damage.push(Damage { file, offset, length, entry: None });
     }
-    let mut ledgers = BTreeSet::new();
     store.for_each_entry(None, &mut |found| {
-        ledgers.insert(found.ledger);
         match found.body {
             Some(body) => {
                 report.entries += 1;
