@@ -5,6 +5,7 @@ The harness gives the command that does so in PLERION_RESTART_CMD.
 
 import os
 import subprocess
+import time
 from datetime import timedelta
 
 import pulsar
@@ -16,6 +17,8 @@ from messages import drain, expect_nothing, numbers, read_texts, receive, receiv
 RESTART = os.environ.get("PLERION_RESTART_CMD")
 pytestmark = pytest.mark.skipif(not RESTART, reason="PLERION_RESTART_CMD is not set")
 Type = pulsar.ConsumerType
+UNSAVED = 0.3
+"""Seconds. Acknowledgements without a receipt are saved within 100 ms."""
 
 
 def kill_and_restart():
@@ -70,6 +73,7 @@ def test_acknowledgements_survive_within_their_bound(client, topic, admin):
             consumer.acknowledge(message)
     eventually(lambda: admin.backlog(topic, "s") == 150)
     consumer.close()
+    time.sleep(UNSAVED)
     kill_and_restart()
     eventually(lambda: admin.backlog(topic, "s") == 150)
     again = client.subscribe(topic, "s", Type.Shared)
