@@ -42,6 +42,28 @@ impl Outcome {
     }
 }
 
+/// How far the exchange of a pair is.
+struct Exchange<'a> {
+    /// Bytes per second that should leave.
+    goal: f64,
+    /// Bytes per second that leave.
+    marked: f64,
+    /// Bytes per second that come back.
+    gained: f64,
+    /// Bundles the most loaded broker keeps.
+    left: usize,
+    /// The bundles of the least loaded broker that were not looked at yet.
+    returns: std::slice::Iter<'a, TopBundle>,
+}
+
+/// What happens to a bundle.
+enum Choice {
+    Take,
+    Skip(BundleRule),
+    /// Neither this one nor any after it.
+    Stop(BundleRule),
+}
+
 /// Smaller bundles that come back for a big one.
 struct SwapBack {
     moves: Vec<Move>,
@@ -61,70 +83,71 @@ impl Pair<'_> {
             _ => {}
         }
         let (high, low) = (self.max.load.weighted_max_ema, self.min.load.weighted_max_ema);
-        if high <= 0.0 {
+        let goal = self.max.load.throughput() * ((high - low) / 2.0) / high;
+        if high <= 0.0 || !goal.is_finite() {
             return Outcome::NothingMovable;
         }
-        let goal = self.max.load.throughput() * ((high - low) / 2.0) / high;
-        let mut returns = load.top_bundles.get(self.min.id).map(|top| top.top_bundles_load_data.iter());
-        let (mut marked, mut gained) = (0.0, 0.0);
-        let mut left = top.len();
+        let returns = load.top_bundles.get(self.min.id).map_or(&[][..], |top| &top.top_bundles_load_data);
+        let mut exchange = Exchange { goal, marked: 0.0, gained: 0.0, left: top.len(), returns: returns.iter() };
         let mut stop = None;
         for bundle in top {
-            if let Some(rule) = stop {
-                self.judge(bundle, self.max.id, rule, plan);
-                continue;
-            }
-            if let Err(rule) = self.may_move(bundle, self.max.id, self.min.id) {
-                self.judge(bundle, self.max.id, rule, plan);
-                continue;
-            }
-            let throughput = bundle.stats.throughput();
-            if left <= 1 {
-                stop = Some(BundleRule::LastOfBroker);
-            } else if throughput == 0.0 {
-                self.judge(bundle, self.max.id, BundleRule::NoTraffic, plan);
-                continue;
-            } else if marked - gained + throughput > goal {
-                match self.swap_back(throughput, marked, gained, returns.as_mut(), plan) {
-                    Some(swap) => {
-                        gained += swap.throughput;
-                        plan.moves.extend(swap.moves);
-                    }
-                    None => stop = Some(if marked > 0.0 { BundleRule::EnoughChosen } else { BundleRule::TooBig }),
+            let choice = stop.map_or_else(|| self.consider(bundle, &mut exchange, plan), Choice::Stop);
+            let rule = match choice {
+                Choice::Take => {
+                    let to = self.settings.load_balancer_transfer_enabled.then_some(self.min.id);
+                    plan.moves.push(self.unload(&bundle.bundle_name, self.max.id, to));
+                    exchange.marked += bundle.stats.throughput();
+                    exchange.left -= 1;
+                    BundleRule::Moves
                 }
-            }
-            if let Some(rule) = stop {
-                self.judge(bundle, self.max.id, rule, plan);
-                continue;
-            }
-            self.judge(bundle, self.max.id, BundleRule::Moves, plan);
-            let to = self.settings.load_balancer_transfer_enabled.then_some(self.min.id);
-            plan.moves.push(self.unload(&bundle.bundle_name, self.max.id, to));
-            marked += throughput;
-            left -= 1;
+                Choice::Skip(rule) => rule,
+                Choice::Stop(rule) => *stop.insert(rule),
+            };
+            self.judge(bundle, self.max.id, rule, plan);
         }
-        if marked > 0.0 { Outcome::Moved { throughput: marked - gained } } else { Outcome::NothingMovable }
+        if exchange.marked > 0.0 {
+            Outcome::Moved { throughput: exchange.marked - exchange.gained }
+        } else {
+            Outcome::NothingMovable
+        }
     }
 
-    /// Finds smaller bundles of the least loaded broker to come back, so that a bundle of `throughput` can go. `returns`
-    /// goes on where the last search of the pair stopped.
-    fn swap_back<'b>(
-        &self,
-        throughput: f64,
-        marked: f64,
-        gained: f64,
-        returns: Option<&mut impl Iterator<Item = &'b TopBundle>>,
-        plan: &mut Plan,
-    ) -> Option<SwapBack> {
+    /// Whether the next bundle of the most loaded broker goes. What has to come back for it is then in the plan.
+    fn consider(&self, bundle: &TopBundle, exchange: &mut Exchange<'_>, plan: &mut Plan) -> Choice {
+        if let Err(rule) = self.may_move(bundle, self.max.id, self.min.id) {
+            return Choice::Skip(rule);
+        }
+        let throughput = bundle.stats.throughput();
+        if exchange.left <= 1 {
+            return Choice::Stop(BundleRule::LastOfBroker);
+        }
+        if throughput == 0.0 {
+            return Choice::Skip(BundleRule::NoTraffic);
+        }
+        if exchange.marked - exchange.gained + throughput > exchange.goal {
+            let Some(swap) = self.swap_back(throughput, exchange, plan) else {
+                let none_yet = exchange.marked == 0.0;
+                return Choice::Stop(if none_yet { BundleRule::TooBig } else { BundleRule::EnoughChosen });
+            };
+            exchange.gained += swap.throughput;
+            plan.moves.extend(swap.moves);
+        }
+        Choice::Take
+    }
+
+    /// Finds smaller bundles of the least loaded broker to come back, so that a bundle of `throughput` can go. The search
+    /// goes on where the last one of the pair stopped.
+    fn swap_back(&self, throughput: f64, exchange: &mut Exchange<'_>, plan: &mut Plan) -> Option<SwapBack> {
         if !self.settings.load_balancer_transfer_enabled {
             return None;
         }
         let most = self.max.load.throughput();
-        let mut max_after = most - marked + gained - throughput;
-        let mut min_after = self.min.load.throughput() + marked - gained + throughput;
+        let leaving = exchange.marked - exchange.gained + throughput;
+        let mut max_after = most - leaving;
+        let mut min_after = self.min.load.throughput() + leaving;
         let mut swap = SwapBack { moves: Vec::new(), throughput: 0.0 };
         let mut chosen = Vec::new();
-        for bundle in returns? {
+        for bundle in exchange.returns.by_ref() {
             if self.may_move(bundle, self.min.id, self.max.id).is_err() {
                 continue;
             }

@@ -100,6 +100,13 @@ fn a_broker_without_load_gives_nothing() {
 }
 
 #[test]
+fn a_load_that_is_no_number_moves_nothing() {
+    let mut scene = Scene::default().broker("a", 0.1, &[5.0, 6.0]).broker("b", 0.5, &[7.0, 8.0]);
+    scene.loads.get_mut("b").unwrap().weighted_max_ema = f64::NAN;
+    assert!(scene.decide(&mut TransferShedder::default()).moves.is_empty());
+}
+
+#[test]
 fn why_a_bundle_stayed_is_told() {
     let scene = Scene::default().broker("a", 0.9, &[0.0, 30.0, 40.0, 500.0]).broker("b", 0.1, &[1.0]);
     let mut shedder = TransferShedder::default();
