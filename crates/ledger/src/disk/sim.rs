@@ -75,6 +75,12 @@ impl Machine {
         self.0.lock().fuse = Some(calls);
     }
 
+    /// Counts as a call that changes something, for what shares the machine's fate. Whether the machine survives it.
+    pub fn change(&self) -> bool {
+        let life = self.0.lock().life;
+        self.call(life, true).is_ok()
+    }
+
     /// Whether it has died since it was last started.
     pub fn is_dead(&self) -> bool {
         self.0.lock().dead
