@@ -1,5 +1,6 @@
 //! Topic hashes, boundaries and split algorithms against `bundles.json`.
 
+use plerion_placement::Registry;
 use plerion_placement::bundle::split::{
     Flow, FlowLimits, FlowOrQpsEquallyDivide, RangeEquallyDivide, SpecifiedPositionsDivide, SplitAlgorithm,
     SplitRequest, TopicCountEquallyDivide, TopicLoad,
@@ -57,7 +58,26 @@ fn replay() {
     });
     section("split", &mut split);
     section("factory_split", &mut factory_split);
+    section("algorithm_names", &mut |case, tally| {
+        let known = Registry::default().splitter(case[0].as_str().unwrap_or_default()).is_ok();
+        assert_eq!(known, !case[1].is_null(), "{case}");
+        tally.equal();
+    });
     tally.finish(run, 8);
+}
+
+/// Asked for by a request while another algorithm is the default, upstream's flow algorithm gets no statistics and fails.
+#[test]
+fn without_statistics_the_flow_algorithm_cuts_nothing() {
+    assert_eq!(load("bundles")["flow_without_stats"], "ClassCastException");
+    let topics: Vec<TopicLoad> = (1..9).map(|i| TopicLoad { hash: i << 24, flow: None }).collect();
+    let request = SplitRequest {
+        range: BundleRange::FULL,
+        topics: &topics,
+        positions: &[],
+        limits: FlowLimits { max_rate: 1.0, max_throughput: 1.0, tolerance: 0.0 },
+    };
+    assert_eq!(FlowOrQpsEquallyDivide.boundaries(&request), Ok(Vec::new()));
 }
 
 fn topic(case: &Value, tally: &mut Tally) {
