@@ -44,6 +44,10 @@ pub struct Consumer {
     /// How often it gave permits.
     pub flows: Cell<u64>,
     pub(crate) epoch: Cell<Option<u64>>,
+    /// Whether its client knows that it is attached; until then it is told nothing else.
+    pub(crate) known: Cell<bool>,
+    /// What it is to be told of being the active one as soon as it is known.
+    pub(crate) untold: Cell<Option<bool>>,
     /// It knows that a terminated topic has no more for it.
     pub(crate) told_end: Cell<bool>,
 }
@@ -137,12 +141,24 @@ impl Consumer {
         }
     }
 
+    /// Notes that its client knows that it is attached. Some clients drop what comes before the answer to SUBSCRIBE.
+    pub fn answered(&self) {
+        self.known.set(true);
+        if let Some(is_active) = self.untold.take() {
+            self.announce_active(is_active);
+        }
+    }
+
     /// Tells the client whether it is the active consumer, if it can be told.
     pub(crate) fn announce_active(&self, is_active: bool) {
-        if version::supports_active_consumer_change(self.client.protocol_version) {
-            let change = proto::CommandActiveConsumerChange { consumer_id: self.id, is_active: Some(is_active) };
-            self.context.clients.command(self.connection, change.into());
+        if !version::supports_active_consumer_change(self.client.protocol_version) {
+            return;
         }
+        if !self.known.get() {
+            return self.untold.set(Some(is_active));
+        }
+        let change = proto::CommandActiveConsumerChange { consumer_id: self.id, is_active: Some(is_active) };
+        self.context.clients.command(self.connection, change.into());
     }
 
     /// Its figures as the rules of dispatch know them.
@@ -171,11 +187,10 @@ impl Consumer {
             return Err(Error::SubscriptionInUse);
         }
         // Its client knows, and would take more words for a reason to come back.
-        self.close();
         match &self.subscription {
-            Seat::Persistent(subscription) => subscription.delete().await,
+            Seat::Persistent(subscription) => subscription.end(Some(self.key)).await,
             Seat::NonPersistent(subscription) => {
-                subscription.delete();
+                subscription.end(Some(self.key));
                 Ok(())
             }
         }

@@ -202,6 +202,8 @@ impl Topic {
                 last_consumed: Cell::new(0),
                 flows: Cell::new(0),
                 epoch: Cell::new(new.epoch),
+                known: Cell::new(false),
+                untold: Cell::new(None),
                 told_end: Cell::new(false),
             })
         });

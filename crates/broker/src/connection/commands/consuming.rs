@@ -47,6 +47,11 @@ pub(super) fn subscribe(caller: Caller, command: CommandSubscribe) {
             Ok((home, key)) if wanted => {
                 attachments.consumers.insert(id, Attached::Open { home, key, reply: () });
                 caller.succeed(request_id);
+                caller.shard.post(home, move |shard| {
+                    if let Some(consumer) = shard.context.consumers.get(key) {
+                        consumer.answered();
+                    }
+                });
             }
             // The client has closed it, or the connection, meanwhile.
             Ok((home, key)) => detach(&caller.shard, home, key),

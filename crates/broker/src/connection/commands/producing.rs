@@ -74,7 +74,7 @@ async fn create(caller: &Caller, command: CommandProducer) -> Result<(u16, Opene
                 return Err(Failure::new(ServerError::MetadataError, "Encryption is required in topic"));
             }
             let schema_version = schemas::for_producer(&shard, &name, command.schema.as_ref()).await?;
-            if let Some(subscription) = &command.initial_subscription_name {
+            if let Some(subscription) = command.initial_subscription_name.as_deref().filter(|name| !name.is_empty()) {
                 initial_subscription(&shard, &topic, &name, subscription).await?;
             }
             let given = command.producer_name.filter(|given| !given.is_empty());
