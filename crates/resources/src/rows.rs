@@ -1,6 +1,9 @@
 //! Rows with JSON in them: reading, creating, and changing by compare-and-set.
 
+use std::time::Duration;
+
 use bytes::Bytes;
+use futures::StreamExt;
 use plerion_metadata::{Error as StoreError, Expect, PutOptions, Record, SharedMetadataStore};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,6 +12,9 @@ use crate::{Error, Result};
 
 /// Times a change is decided anew when others change the same row, before it is given up.
 const ATTEMPTS: usize = 64;
+
+/// How long a write that stood in the way may take until readers see it.
+const IN_FLIGHT: Duration = Duration::from_secs(5);
 
 /// Names read at a time when a directory is listed.
 pub(crate) const PAGE: usize = 1_000;
@@ -115,20 +121,20 @@ impl<'a> Row<'a> {
         self.store.children_page(&self.path, after, limit).await.map_err(|error| self.error(error))
     }
 
-    /// Whether the write happened; false if the row was not as expected. An unknown outcome is read back, and the write
+    /// Whether the write happened; false if the row was not as expected, which can be read then. An unknown outcome is read back, and the write
     /// is tried again if the row is still as expected.
     async fn put(&self, bytes: Bytes, expect: Expect) -> Result<bool> {
         for _ in 0..ATTEMPTS {
             match self.store.put(&self.path, bytes.clone(), expect, PutOptions::PERSISTENT).await {
                 Ok(_) => return Ok(true),
-                Err(StoreError::BadVersion { .. } | StoreError::AlreadyExists { .. }) => return Ok(false),
+                Err(StoreError::BadVersion { .. } | StoreError::AlreadyExists { .. }) => {
+                    self.changed_from(expect).await?;
+                    return Ok(false);
+                }
                 Err(StoreError::UnknownOutcome { .. }) => {}
                 Err(error) => return Err(self.error(error)),
             }
-            let before = match expect {
-                Expect::Version(version) => Some(version),
-                Expect::Any | Expect::Absent => None,
-            };
+            let before = version(expect);
             let row = self.store.get(&self.path).await.map_err(|error| self.error(error))?;
             let now = row.as_ref().map(|row| row.stat.version);
             if now != before {
@@ -137,6 +143,24 @@ impl<'a> Row<'a> {
             }
         }
         Err(Error::UnknownOutcome { what: self.what.clone() })
+    }
+
+    /// Waits until readers see that the row is no more as `expect`ed. A store refuses a write for the sake of one that is
+    /// still on its way to the disk, and shows that one only when it has arrived.
+    async fn changed_from(&self, expect: Expect) -> Result<()> {
+        let before = version(expect);
+        let changed = async {
+            let mut changes = self.store.watch(&self.path).await?;
+            loop {
+                let row = self.store.get(&self.path).await?;
+                if row.map(|row| row.stat.version) != before || changes.next().await.is_none() {
+                    return Ok(());
+                }
+            }
+        };
+        // One that comes to nothing is not told of: whoever was refused for it may try again.
+        let outcome = tokio::time::timeout(IN_FLIGHT, changed).await.unwrap_or(Ok(()));
+        outcome.map_err(|error| self.error(error))
     }
 
     fn parse<T: DeserializeOwned>(&self, record: &Record) -> Result<Versioned<T>> {
@@ -154,5 +178,13 @@ impl<'a> Row<'a> {
 
     fn error(&self, error: StoreError) -> Error {
         Error::of_store(error, &self.what)
+    }
+}
+
+/// The version of a row that is as expected; `None` for no row.
+fn version(expect: Expect) -> Option<u64> {
+    match expect {
+        Expect::Version(version) => Some(version),
+        Expect::Any | Expect::Absent => None,
     }
 }

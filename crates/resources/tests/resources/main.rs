@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 mod administration;
+mod contention;
 mod flaky;
 mod names;
 mod outcomes;
