@@ -114,11 +114,16 @@ impl Shard {
             return Ok(work(self.clone()).await);
         }
         let (done, result) = oneshot::channel();
+        let asker = self.id;
         let call = move |shard: &Rc<Self>| {
             let shard = shard.clone();
             tokio::task::spawn_local(async move {
-                // Whoever asked may be gone by now.
-                let _ = done.send(work(shard).await);
+                let outcome = work(shard.clone()).await;
+                // The same way as what the work had for the asker's clients, and so after it.
+                shard.post(asker, move |_| {
+                    // Whoever asked may be gone by now.
+                    let _ = done.send(outcome);
+                });
             });
         };
         self.switchboard.mesh.post(home, Message::Call(Box::new(call)));
