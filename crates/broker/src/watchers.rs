@@ -1,5 +1,7 @@
 //! Who is told when topics come and go.
 
+use std::collections::BTreeSet;
+
 use parking_lot::Mutex;
 use plerion_resources::names::{NamespaceName, TopicName};
 use plerion_resources::topic_list;
@@ -15,6 +17,8 @@ pub(crate) struct Watcher {
     id: u64,
     namespace: NamespaceName,
     pattern: topic_list::TopicPattern,
+    /// The topics its client knows of.
+    known: BTreeSet<String>,
 }
 
 impl Watcher {
@@ -25,7 +29,7 @@ impl Watcher {
         namespace: &NamespaceName,
         pattern: topic_list::TopicPattern,
     ) -> Self {
-        Self { connection, id, namespace: namespace.clone(), pattern }
+        Self { connection, id, namespace: namespace.clone(), pattern, known: BTreeSet::new() }
     }
 }
 
@@ -45,6 +49,13 @@ impl TopicChanges {
         self.watchers.lock().insert((watcher.connection, watcher.id), watcher);
     }
 
+    /// Notes what the client of a watcher is told to begin with.
+    pub(crate) fn listed(&self, connection: ConnectionId, id: u64, topics: &[String]) {
+        if let Some(watcher) = self.watchers.lock().get_mut(&(connection, id)) {
+            watcher.known.extend(topics.iter().cloned());
+        }
+    }
+
     /// Takes a watcher out.
     pub(crate) fn unwatch(&self, connection: ConnectionId, id: u64) {
         self.watchers.lock().remove(&(connection, id));
@@ -57,27 +68,34 @@ impl TopicChanges {
 
     /// Tells of a topic that was made.
     pub(crate) fn created(&self, name: &TopicName) {
-        self.tell(name, |update, topic| update.new_topics.push(topic));
+        self.tell(name, |watcher, update, topic| {
+            watcher.known.insert(topic.clone());
+            update.new_topics.push(topic);
+        });
     }
 
     /// Tells of a topic that was deleted.
     pub(crate) fn deleted(&self, name: &TopicName) {
-        self.tell(name, |update, topic| update.deleted_topics.push(topic));
+        self.tell(name, |watcher, update, topic| {
+            watcher.known.remove(&topic);
+            update.deleted_topics.push(topic);
+        });
     }
 
-    fn tell(&self, name: &TopicName, what: impl Fn(&mut CommandWatchTopicUpdate, String)) {
-        let watchers = self.watchers.lock();
+    fn tell(&self, name: &TopicName, what: impl Fn(&mut Watcher, &mut CommandWatchTopicUpdate, String)) {
+        let mut watchers = self.watchers.lock();
         if watchers.is_empty() || !name.is_persistent() || name.is_system() {
             return;
         }
         let topic = name.to_string();
-        for watcher in watchers.values() {
+        for watcher in watchers.values_mut() {
             if watcher.namespace != *name.namespace() || !watcher.pattern.matches(&topic) {
                 continue;
             }
             let mut update = CommandWatchTopicUpdate { watcher_id: watcher.id, ..CommandWatchTopicUpdate::default() };
-            what(&mut update, topic.clone());
-            update.topics_hash = topic_list::hash(&[topic.clone()]);
+            what(watcher, &mut update, topic.clone());
+            // That of the whole list: a client that reconnects says by it what it knows.
+            update.topics_hash = topic_list::hash(&watcher.known.iter().collect::<Vec<_>>());
             let connection = watcher.connection;
             self.doors.call(usize::from(connection.shard), move |shard| {
                 if let Some(connection) = shard.switchboard.connection(connection.key) {

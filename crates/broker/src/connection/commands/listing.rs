@@ -74,6 +74,7 @@ pub(super) fn watch(caller: Caller, command: CommandWatchTopicList) {
         caller.shard.core.topic_changes.watch(watcher);
         let mut topics = listing::topics(&caller.shard, &namespace, Kind::Persistent).await?;
         topics.retain(|topic| pattern.matches(topic));
+        caller.shard.core.topic_changes.listed(caller.connection.id, command.watcher_id, &topics);
         let hash = topic_list::hash(&topics);
         let known = command.topics_hash.as_deref() == Some(&*hash);
         Ok(CommandWatchTopicListSuccess {
