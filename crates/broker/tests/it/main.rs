@@ -1,0 +1,21 @@
+//! The broker as clients meet it: the binary protocol through real sockets, row by row.
+
+mod access_modes;
+mod acks;
+mod dispatch;
+mod ends;
+mod framing;
+mod handshake;
+mod keep_alive;
+mod lookup;
+mod partitions;
+mod pressure;
+mod producer;
+mod readers;
+mod schemas;
+mod seek;
+mod send;
+mod subscribe;
+mod support;
+mod topic_lists;
+mod transactions;
