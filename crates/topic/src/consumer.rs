@@ -147,6 +147,9 @@ impl Consumer {
         if let Some(is_active) = self.untold.take() {
             self.announce_active(is_active);
         }
+        if let Seat::Persistent(subscription) = &self.subscription {
+            subscription.tell_end();
+        }
     }
 
     /// Tells the client whether it is the active consumer, if it can be told.

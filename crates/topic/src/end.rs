@@ -102,8 +102,8 @@ impl Topic {
             self.refuse_pending("the topic is being closed and its store does not answer");
         }
         self.detach_producers(&Error::NotServing(self.name().to_string()));
-        self.subscriptions().iter().for_each(|subscription| subscription.disconnect_all());
-        self.broadcasts().iter().for_each(|subscription| subscription.disconnect_all());
+        self.subscriptions().iter().for_each(|subscription| subscription.disconnect_all(None));
+        self.broadcasts().iter().for_each(|subscription| subscription.disconnect_all(None));
     }
 
     /// Lets no more messages in, for good, and gives the last one's place.

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::context::Totals;
 use crate::producer::Flow;
-use crate::{Consumer, Context, Producer, Topic, facts};
+use crate::{Consumer, ConsumerKey, Context, Producer, Topic, facts};
 
 /// A subscription of a non-persistent topic.
 pub struct Subscription {
@@ -93,17 +93,24 @@ impl Subscription {
         }
     }
 
-    /// Tells every consumer that it is gone, and takes it out.
-    pub(crate) fn disconnect_all(&self) {
+    /// Takes every consumer out and tells it so, except the one that knows.
+    pub(crate) fn disconnect_all(&self, knows: Option<ConsumerKey>) {
         for consumer in self.consumers() {
             self.remove(&consumer);
-            self.context.clients.close_consumer(consumer.connection, consumer.id);
+            if knows != Some(consumer.key) {
+                self.context.clients.close_consumer(consumer.connection, consumer.id);
+            }
         }
     }
 
     /// Ends the subscription.
     pub fn delete(&self) {
-        self.disconnect_all();
+        self.end(None);
+    }
+
+    /// Ends the subscription. The consumer that `knows` is not told.
+    pub(crate) fn end(&self, knows: Option<ConsumerKey>) {
+        self.disconnect_all(knows);
         if let Some(topic) = self.topic.upgrade() {
             topic.broadcasts.borrow_mut().remove(&self.name);
         }

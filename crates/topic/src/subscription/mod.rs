@@ -11,7 +11,7 @@ use plerion_subscription::{Cursor, Position};
 use rustc_hash::FxHashMap;
 
 use crate::producer::Flow;
-use crate::{Consumer, Context, Error, Topic};
+use crate::{Consumer, ConsumerKey, Context, Error, Topic};
 
 mod ack;
 mod position;
@@ -134,7 +134,7 @@ impl Subscription {
         Ok(())
     }
 
-    /// Takes `consumer` out.
+    /// Takes `consumer` out; what it has goes to others.
     pub(crate) fn remove(self: &Rc<Self>, consumer: &Consumer) {
         self.context.consumers.remove(consumer.key);
         if self.consumers.borrow_mut().remove(&consumer.session()).is_none() {
@@ -143,21 +143,33 @@ impl Subscription {
         let now = self.context.clock.wall_ms();
         let events = self.dispatcher.borrow_mut().remove_consumer(consumer.session(), now);
         self.announce(&events);
-        if let Some(topic) = self.topic.upgrade() {
-            topic.touch();
-            // Who is sent away by a seek comes back.
-            if !self.durable && !self.seeking.get() && self.consumers.borrow().is_empty() {
-                topic.forget_subscription(self);
-            }
-        }
+        self.left();
         self.pump();
     }
 
-    /// Tells every consumer that it is gone, and takes it out.
-    pub(crate) fn disconnect_all(self: &Rc<Self>) {
-        for consumer in self.consumers() {
-            self.remove(&consumer);
-            self.context.clients.close_consumer(consumer.connection, consumer.id);
+    /// Takes every consumer out and tells it so, except the one that knows.
+    pub(crate) fn disconnect_all(self: &Rc<Self>, knows: Option<ConsumerKey>) {
+        let consumers = self.consumers();
+        // Nobody is given anything, or told of others, on the way.
+        self.consumers.borrow_mut().clear();
+        let now = self.context.clock.wall_ms();
+        for consumer in consumers {
+            self.context.consumers.remove(consumer.key);
+            self.dispatcher.borrow_mut().remove_consumer(consumer.session(), now);
+            if knows != Some(consumer.key) {
+                self.context.clients.close_consumer(consumer.connection, consumer.id);
+            }
+        }
+        self.left();
+    }
+
+    /// Notes that consumers left.
+    fn left(self: &Rc<Self>) {
+        let Some(topic) = self.topic.upgrade() else { return };
+        topic.touch();
+        // Who is sent away by a seek comes back.
+        if !self.durable && !self.seeking.get() && self.consumers.borrow().is_empty() {
+            topic.forget_subscription(self);
         }
     }
 
@@ -176,8 +188,13 @@ impl Subscription {
     /// # Errors
     /// What the log says; the subscription is gone from memory then, and found again when the topic is opened anew.
     pub async fn delete(self: &Rc<Self>) -> Result<(), Error> {
+        self.end(None).await
+    }
+
+    /// Ends the subscription for good, durably. The consumer that `knows` is not told.
+    pub(crate) async fn end(self: &Rc<Self>, knows: Option<ConsumerKey>) -> Result<(), Error> {
         self.deleted.set(true);
-        self.disconnect_all();
+        self.disconnect_all(knows);
         if let Some(topic) = self.topic.upgrade() {
             topic.forget_subscription(self);
         }

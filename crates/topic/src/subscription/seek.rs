@@ -58,7 +58,7 @@ impl Subscription {
     }
 
     async fn move_to(self: &Rc<Self>, target: Target) -> Result<(), Error> {
-        self.disconnect_all();
+        self.disconnect_all(None);
         let (position, batch) = match target {
             Target::Entry(position) => (position, None),
             Target::Batch(position, left) => (position, Some(left)),

@@ -95,7 +95,8 @@ impl Subscription {
             return;
         }
         for consumer in self.consumers() {
-            if consumer.client.takes_end_of_topic && !consumer.told_end.replace(true) {
+            let takes_it = consumer.known.get() && consumer.client.takes_end_of_topic;
+            if takes_it && !consumer.told_end.replace(true) {
                 let end = proto::CommandReachedEndOfTopic { consumer_id: consumer.id };
                 self.context.clients.command(consumer.connection, end.into());
             }
