@@ -9,14 +9,19 @@
 //! | ACK_RESPONSE | the entry never comes again |
 //! | an acknowledgement without answer | the entry does not come again if it was sent 100 ms before the end |
 //!
-//! `PLERION_KILLS` is how often a broker is killed, `PLERION_SEED` what the random choices start from.
+//! `PLERION_KILLS` is how often a broker is killed, `PLERION_SEED` what the random choices start from, and
+//! `PLERION_BINARY` the binary that is killed, if not that of this build.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a run tells its seed and its figures")]
 
+mod damage;
+mod failing_disk;
+mod flushes;
 mod history;
 mod kill_9;
 mod message;
 mod node;
 mod plan;
+mod power_loss;
 mod run;
 mod workload;

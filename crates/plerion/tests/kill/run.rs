@@ -17,7 +17,7 @@ use crate::workload::{self, Life, Mode, Shared};
 /// How long it may take until nothing is left to do.
 const DRAIN: Duration = Duration::from_secs(60);
 
-/// A run with a broker that is killed `kills` times.
+/// A run with one broker.
 pub(crate) struct Run<N> {
     node: N,
     history: Shared,
@@ -26,7 +26,7 @@ pub(crate) struct Run<N> {
 
 impl<N: Node> Run<N> {
     pub(crate) fn new(node: N, seed: u64) -> Self {
-        let history = Rc::new(RefCell::new(History::new(seed)));
+        let history = Rc::new(RefCell::new(History::new(seed, N::MAY_REFUSE)));
         Self { node, history, rng: SmallRng::seed_from_u64(seed) }
     }
 
@@ -34,7 +34,7 @@ impl<N: Node> Run<N> {
     pub(crate) async fn go(mut self, kills: u64) -> Figures {
         self.node.prepare().await;
         self.make_subscriptions().await;
-        while self.history.borrow().figures.kills < kills {
+        for _ in 0..kills {
             self.live_and_die().await;
         }
         // The second time shows that what was acknowledged stays so.
@@ -53,8 +53,7 @@ impl<N: Node> Run<N> {
             };
             match workload::subscribe_all(port).await {
                 Ok(()) => return self.die(JoinSet::new()).await,
-                Err(error @ (Error::Refused { .. } | Error::Closed | Error::Io(_))) if N::MAY_REFUSE => {
-                    println!("not subscribed: {error}");
+                Err(Error::Refused { .. } | Error::Closed | Error::Io(_)) if N::MAY_REFUSE => {
                     self.die(JoinSet::new()).await;
                 }
                 Err(error) => self.history.borrow().violated(&format!("not subscribed: {error}")),
@@ -63,7 +62,7 @@ impl<N: Node> Run<N> {
     }
 
     async fn live_and_die(&mut self) {
-        let fate = if self.rng.random_bool(0.1) { Fate::DieYoung } else { Fate::Live };
+        let fate = if self.rng.random_bool(0.1) { Fate::DieYoung } else { Fate::Die };
         self.history.borrow_mut().born();
         let began = Instant::now();
         let mut clients = JoinSet::new();

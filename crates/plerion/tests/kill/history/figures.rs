@@ -4,6 +4,7 @@ use std::time::Duration;
 /// How much was tried, and how near to the edge it came.
 #[derive(Default)]
 pub(crate) struct Figures {
+    /// Deaths, those at the beginning and the end included.
     pub(crate) kills: u64,
     pub(crate) receipts: u64,
     pub(crate) deliveries: u64,

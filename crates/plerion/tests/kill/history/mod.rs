@@ -25,7 +25,7 @@ pub(crate) struct History {
     pub(crate) life: u64,
     pub(crate) topics: Vec<TopicHistory>,
     pub(crate) figures: Figures,
-    /// The slowest answer to an acknowledgement in this life: how slow the machine is.
+    /// The slowest answer to an acknowledgement in this life: how slow the machine is, whose disk others use too.
     slowest_ack: Duration,
 }
 
@@ -55,8 +55,9 @@ pub(crate) struct ProducerHistory {
 }
 
 impl History {
-    pub(crate) fn new(seed: u64) -> Self {
-        let topics = TOPICS.iter().map(TopicHistory::new).collect();
+    /// Nothing has happened. `may_reopen` says whether topics may be closed and opened again within a life.
+    pub(crate) fn new(seed: u64, may_reopen: bool) -> Self {
+        let topics = TOPICS.iter().map(|plan| TopicHistory::new(plan, may_reopen)).collect();
         Self { seed, life: 0, topics, figures: Figures::default(), slowest_ack: Duration::ZERO }
     }
 
@@ -85,7 +86,8 @@ impl History {
     /// The life ended at `at`.
     pub(crate) fn died(&mut self, at: Instant) {
         self.figures.kills += 1;
-        let may_forget = MAY_FORGET + self.slowest_ack;
+        let waits = self.topics.iter().flat_map(|topic| &topic.subscriptions).map(|of| of.longest_wait(at)).max();
+        let may_forget = MAY_FORGET + self.slowest_ack.max(waits.unwrap_or_default());
         for subscription in self.topics.iter_mut().flat_map(|topic| &mut topic.subscriptions) {
             subscription.died(at, may_forget);
         }
@@ -208,8 +210,9 @@ impl History {
 }
 
 impl TopicHistory {
-    fn new(plan: &'static TopicPlan) -> Self {
-        let subscriptions = plan.subscriptions.iter().map(|of| SubscriptionHistory::new(of, plan.producers)).collect();
+    fn new(plan: &'static TopicPlan, may_reopen: bool) -> Self {
+        let subscription = |of| SubscriptionHistory::new(of, plan.producers, may_reopen);
+        let subscriptions = plan.subscriptions.iter().map(subscription).collect();
         let producers = plan.producers.iter().map(|_| ProducerHistory::default()).collect();
         Self { plan, producers, subscriptions, entries: BTreeMap::new(), before: None }
     }

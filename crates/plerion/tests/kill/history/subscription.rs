@@ -23,13 +23,16 @@ pub(crate) struct SubscriptionHistory {
     fresh: Vec<Position>,
     /// How many acknowledgements of this life wait for their answer.
     waiting: usize,
+    life: u64,
+    /// Whether topics may be closed and opened again within a life, because the disk fails.
+    may_reopen: bool,
 }
 
 /// How an entry was acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Acked {
-    /// So that it must never come again.
-    Durably,
+    /// In this life, that long before its end, so that it must never come again.
+    Durably(u64, AckKind, Duration),
     /// In this life, and no answer has come.
     At(Instant, AckKind),
     /// In an earlier life, so shortly before its end that it may come again.
@@ -44,7 +47,7 @@ pub(crate) enum AckKind {
 }
 
 impl SubscriptionHistory {
-    pub(super) fn new(plan: &SubscriptionPlan, producers: &[ProducerPlan]) -> Self {
+    pub(super) fn new(plan: &SubscriptionPlan, producers: &[ProducerPlan], may_reopen: bool) -> Self {
         Self {
             order: plan.order,
             delivered: producers.iter().map(|_| Default::default()).collect(),
@@ -54,12 +57,15 @@ impl SubscriptionHistory {
             acked: HashMap::new(),
             fresh: Vec::new(),
             waiting: 0,
+            life: 0,
+            may_reopen,
         }
     }
 
     pub(super) fn born(&mut self) {
         self.this_life.clear();
         self.waiting = 0;
+        self.life += 1;
     }
 
     /// An entry came. Returns the age of its acknowledgement if a crash forgot that.
@@ -69,11 +75,16 @@ impl SubscriptionHistory {
         entry: Entry,
         position: Position,
     ) -> Result<Option<Duration>, String> {
-        if !self.this_life.insert(position) {
+        let again = !self.this_life.insert(position);
+        if again && !self.may_reopen {
             return Err(format!("{position:?} came twice to one session"));
         }
         let forgotten = match self.acked.remove(&position) {
             Some(Acked::Before(age, kind)) => (kind == AckKind::Plain).then_some(age),
+            Some(Acked::At(_, kind)) if again => {
+                self.waiting -= usize::from(kind == AckKind::Request);
+                None
+            }
             Some(how) => return Err(format!("{position:?} was acknowledged ({how:?}) and came again")),
             None => None,
         };
@@ -134,10 +145,21 @@ impl SubscriptionHistory {
     }
 
     pub(super) fn answered(&mut self, positions: &[Position]) {
-        self.waiting -= positions.len();
         for position in positions {
-            self.acked.insert(*position, Acked::Durably);
+            if matches!(self.acked.get(position), Some(Acked::At(..))) {
+                self.waiting -= 1;
+            }
+            self.acked.insert(*position, Acked::Durably(self.life, AckKind::Request, Duration::ZERO));
         }
+    }
+
+    /// How long the oldest acknowledgement has waited for its answer by `at`.
+    pub(super) fn longest_wait(&self, at: Instant) -> Duration {
+        let waits = |position| match self.acked.get(position) {
+            Some(Acked::At(sent, AckKind::Request)) => Some(at.saturating_duration_since(*sent)),
+            _ => None,
+        };
+        self.fresh.iter().filter_map(waits).max().unwrap_or_default()
     }
 
     pub(super) fn died(&mut self, at: Instant, may_forget: Duration) {
@@ -147,7 +169,7 @@ impl SubscriptionHistory {
             {
                 let age = at.saturating_duration_since(sent);
                 let durable = kind == AckKind::Plain && age > may_forget;
-                *how = if durable { Acked::Durably } else { Acked::Before(age, kind) };
+                *how = if durable { Acked::Durably(self.life, kind, age) } else { Acked::Before(age, kind) };
             }
         }
     }

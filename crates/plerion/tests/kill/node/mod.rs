@@ -4,10 +4,23 @@ use std::time::Duration;
 
 use rand::rngs::SmallRng;
 
+mod metadata;
 mod namespace;
+mod power_cut;
 mod process;
 
+pub(crate) use power_cut::PowerCut;
 pub(crate) use process::Process;
+
+/// Settings that make much happen within a short life: small ledgers, frequent trimming and snapshots.
+const SETTINGS: &[&str] = &[
+    "brokerServicePort=0",
+    "webServicePort=0",
+    "managedLedgerMaxEntriesPerLedger=300",
+    "managedLedgerMinLedgerRolloverTimeMinutes=0",
+    "retentionCheckIntervalInSeconds=1",
+    "brokerDeduplicationEntriesInterval=100",
+];
 
 /// A broker with what outlives it.
 pub(crate) trait Node {
@@ -32,6 +45,8 @@ pub(crate) trait Node {
 pub(crate) enum Fate {
     /// To live until it is killed.
     Live,
+    /// To be killed, or to die before that.
+    Die,
     /// To die while it starts, or soon after.
     DieYoung,
 }

@@ -32,6 +32,7 @@ struct Session {
     client: Client,
     history: Shared,
     mode: Mode,
+    may_refuse: bool,
     rng: SmallRng,
     /// Permits to give each time half of them are used up.
     permits: u32,
@@ -62,8 +63,9 @@ impl Consume {
         client.flow(ID, permits).await?;
         let (ready, requests) = Default::default();
         let history = history.clone();
+        let Life { mode, may_refuse, .. } = *life;
         let mut session =
-            Session { consume: self, client, history, mode: life.mode, rng, permits, used: 0, ready, requests };
+            Session { consume: self, client, history, mode, may_refuse, rng, permits, used: 0, ready, requests };
         session.work().await
     }
 }
@@ -101,10 +103,14 @@ impl Session {
                 self.acknowledge().await?;
             }
         } else if let Some(answer) = &frame.command.ack_response {
+            let request = answer.request_id.and_then(|id| self.requests.remove(&id));
             if answer.error.is_some() {
-                return Err(Error::Refused { code: answer.error(), message: answer.message().into() });
+                // A consumer that left now would have its messages given to others.
+                let expected = self.may_refuse && self.mode == Mode::Busy;
+                let refused = Error::Refused { code: answer.error(), message: answer.message().into() };
+                return if expected { Ok(()) } else { Err(refused) };
             }
-            if let Some((sent, acked)) = answer.request_id.and_then(|id| self.requests.remove(&id)) {
+            if let Some((sent, acked)) = request {
                 self.history.borrow_mut().ack_answered(topic, subscription, sent, &acked);
             }
         } else if frame.command.close_consumer.is_some() {
