@@ -17,8 +17,6 @@ pub(crate) enum Message {
     Frame { from: ConnectionId, to: Target, frame: Bytes },
     /// The socket of a consumer that is attached there takes more again.
     Writable { consumer: ConsumerKey },
-    /// The socket of a consumer that is attached there takes no more at present.
-    Congested { consumer: ConsumerKey },
     /// A frame for a connection that lives there.
     Write(Write),
     /// The shard is to end.

@@ -86,11 +86,6 @@ impl Shard {
                     consumer.writable(true);
                 }
             }
-            Message::Congested { consumer } => {
-                if let Some(consumer) = self.context.consumers.get(consumer) {
-                    consumer.writable(false);
-                }
-            }
             Message::Write(write) => self.switchboard.accept(write),
             Message::Call(call) => call(self),
             Message::Stop => {}

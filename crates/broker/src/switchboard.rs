@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use plerion_topic::{Clients, ConnectionId, ConnectionKey, ProducerRefusal, SendRefusal};
+use plerion_wire::Payload;
 use plerion_wire::encode::{self, SendReceipt};
+use plerion_wire::payload::CHECKSUM_PART;
 use plerion_wire::proto::BaseCommand;
 use slotmap::SlotMap;
 
@@ -60,21 +62,7 @@ impl Switchboard {
     pub(crate) fn accept(&self, write: Write) {
         if let Some(connection) = self.connection(write.to) {
             connection.release(write.released);
-            let was_free = !connection.is_congested();
             connection.write_shared(write.frame, write.payload);
-            if !connection.takes_more() && was_free {
-                self.congested(&connection);
-            }
-        }
-    }
-
-    /// Tells the topics of other shards to send the consumers of `connection` nothing for a while. Those of this shard
-    /// learn it when they send.
-    fn congested(&self, connection: &Connection) {
-        for (home, consumer) in connection.consumer_places() {
-            if home != self.shard {
-                self.mesh.post(home, Message::Congested { consumer });
-            }
         }
     }
 
@@ -131,10 +119,16 @@ impl Clients for Switchboard {
         });
     }
 
-    fn deliver(&self, to: ConnectionId, message: &encode::Message<'_>, payload: Bytes) -> bool {
-        let length = payload.len();
-        self.write(to, Released::default(), payload, |buf| encode::message_header(message, length, buf));
-        to.shard != self.shard || self.connections.borrow().get(to.key).is_none_or(|connection| connection.takes_more())
+    fn deliver(&self, to: ConnectionId, message: &encode::Message<'_>, payload: Bytes) {
+        // Clients in Go and Rust cannot read a message without a checksum.
+        let checksum = missing_checksum(&payload);
+        let length = payload.len() + checksum.map_or(0, |checksum| checksum.len());
+        self.write(to, Released::default(), payload, |buf| {
+            encode::message_header(message, length, buf);
+            if let Some(checksum) = checksum {
+                buf.extend_from_slice(&checksum);
+            }
+        });
     }
 
     fn command(&self, to: ConnectionId, command: BaseCommand) {
@@ -156,4 +150,13 @@ impl Clients for Switchboard {
     fn close_consumer(&self, to: ConnectionId, consumer_id: u64) {
         self.with_connection(to, move |connection| connection.consumer_closed_by_broker(consumer_id));
     }
+}
+
+/// The checksum part of an entry whose producer computed none.
+#[inline]
+fn missing_checksum(entry: &[u8]) -> Option<[u8; CHECKSUM_PART]> {
+    if entry.starts_with(&[0x0e, 0x01]) {
+        return None;
+    }
+    Payload::parse(entry).ok()?.missing_checksum()
 }

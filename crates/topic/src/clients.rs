@@ -19,7 +19,8 @@ pub struct ConnectionId {
     pub key: ConnectionKey,
 }
 
-/// Carries what a topic says to its clients. Nothing here waits or fails: a connection that is gone swallows it.
+/// Carries what a topic says to its clients. Nothing here waits or fails: a connection that is gone swallows it. From
+/// within a call nobody may be attached or detached.
 pub trait Clients {
     /// Answers a SEND, which gives `released` bytes of the connection's publish budget back. Calls for one producer are
     /// in the order of its SENDs.
@@ -28,9 +29,9 @@ pub trait Clients {
     /// Refuses a SEND, which gives `released` bytes of the connection's publish budget back.
     fn send_error(&self, to: ConnectionId, refusal: &SendRefusal<'_>, released: usize);
 
-    /// Hands an entry to a consumer. `payload` starts at the checksum or the metadata size, as stored. Returns whether
-    /// the connection takes more; if not, the consumer is told when it does.
-    fn deliver(&self, to: ConnectionId, message: &Message<'_>, payload: Bytes) -> bool;
+    /// Hands an entry to a consumer. `payload` starts at the checksum or the metadata size, as stored; its length was
+    /// added to what is [outstanding](crate::Outstanding) for the client.
+    fn deliver(&self, to: ConnectionId, message: &Message<'_>, payload: Bytes);
 
     /// Sends any other command.
     fn command(&self, to: ConnectionId, command: BaseCommand);

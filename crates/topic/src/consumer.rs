@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use plerion_subscription::Position;
 use plerion_subscription::dispatcher::{self, Dispatcher};
@@ -89,6 +90,9 @@ impl Seat {
     }
 }
 
+/// How long a client that [registers late](ClientFacts::registers_late) takes to see what comes for its consumer.
+const REGISTRATION: Duration = Duration::from_millis(20);
+
 /// A session's key as the rules of dispatch know it.
 pub(crate) fn session(key: ConsumerKey) -> dispatcher::ConsumerKey {
     dispatcher::ConsumerKey(key.data().as_ffi())
@@ -142,8 +146,20 @@ impl Consumer {
     }
 
     /// Notes that its client knows that it is attached. Some clients drop what comes before the answer to SUBSCRIBE.
-    pub fn answered(&self) {
+    pub fn answered(self: &Rc<Self>) {
+        if !self.client.registers_late {
+            return self.begin();
+        }
+        let consumer = self.clone();
+        tokio::task::spawn_local(async move {
+            tokio::time::sleep(REGISTRATION).await;
+            consumer.begin();
+        });
+    }
+
+    fn begin(&self) {
         self.known.set(true);
+        self.writable(true);
         if let Some(is_active) = self.untold.take() {
             self.announce_active(is_active);
         }

@@ -13,6 +13,8 @@ mod end;
 mod error;
 mod facts;
 pub mod nonpersistent;
+mod overrides;
+mod outstanding;
 mod producer;
 mod producers;
 mod publish;
@@ -25,6 +27,8 @@ pub use clients::{Clients, ConnectionId, ConnectionKey, ProducerRefusal, SendRef
 pub use consumer::{Consumer, Seat};
 pub use context::{Attached, ConsumerKey, Context, ProducerKey, Totals};
 pub use error::Error;
+pub use overrides::Overrides;
+pub use outstanding::Outstanding;
 pub use producer::{ClientFacts, Flow, Producer};
 pub use producers::NewProducer;
 pub use subscribe::{NewConsumer, Start};

@@ -148,9 +148,10 @@ impl Subscription {
             ack_set: &[],
             consumer_epoch: consumer.epoch.get(),
         };
-        if !self.context.clients.deliver(consumer.connection, &message, bytes.clone()) {
+        if !consumer.client.outstanding.add(bytes.len()) {
             self.dispatcher.borrow_mut().set_writable(key, false);
         }
+        self.context.clients.deliver(consumer.connection, &message, bytes.clone());
     }
 
     fn announce(&self, events: &[Event]) {

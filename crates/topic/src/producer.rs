@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use plerion_wire::proto;
 
-use crate::{ConnectionId, ProducerKey, Topic};
+use crate::{ConnectionId, Outstanding, ProducerKey, Topic};
 
 /// A producer attached to a topic.
 pub struct Producer {
@@ -51,6 +51,10 @@ pub struct ClientFacts {
     pub protocol_version: i32,
     /// Whether it takes REACHED_END_OF_TOPIC; some clients close the connection on it.
     pub takes_end_of_topic: bool,
+    /// Whether it sees what comes for a consumer only some time after the answer to SUBSCRIBE.
+    pub registers_late: bool,
+    /// What is on its way to it.
+    pub outstanding: Arc<Outstanding>,
 }
 
 /// Messages and bytes that passed.

@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use slotmap::Key as _;
 use tokio::task::spawn_local;
 
+use crate::overrides::limit;
 use crate::producer::{ClientFacts, Flow, State};
 use crate::{ConnectionId, Error, Producer, ProducerKey, ProducerRefusal, Topic};
 
@@ -123,10 +124,11 @@ impl Topic {
             access: access(new.access),
             topic_epoch: new.topic_epoch,
         };
-        let limit = self.context.settings().topics.max_producers.unwrap_or(0) as usize;
+        let most = limit(self.overrides().max_producers, self.context.settings().topics.max_producers);
+        let most = most.unwrap_or(0) as usize;
         let (producer, admission) = {
             let producers = &mut *self.producers.borrow_mut();
-            producers.rules.set_max(limit);
+            producers.rules.set_max(most);
             let producer = self.context.producers.insert(|key| Rc::new(self.session(key, new)));
             let joining = rules::Producer { key: session(producer.key), ..joining };
             match producers.rules.add(joining) {

@@ -11,6 +11,7 @@ use plerion_subscription::{Cursor, Layout, Position};
 use slotmap::KeyData;
 
 use crate::consumer::{Seat, session};
+use crate::overrides::limit;
 use crate::producer::{ClientFacts, Flow};
 use crate::subscription::Parts;
 use crate::{ConnectionId, Consumer, ConsumerKey, Error, Subscription, Topic, facts, nonpersistent};
@@ -71,8 +72,7 @@ impl Topic {
         let _turn = self.joining.lock().await;
         self.check_serving()?;
         self.touch();
-        let settings = self.context.settings();
-        if let Some(most) = settings.topics.max_consumers
+        if let Some(most) = limit(self.overrides().max_consumers, self.context.settings().topics.max_consumers)
             && self.consumer_count() >= most as usize
         {
             return Err(Error::TooMany("Topic reached max consumers limit".into()));
@@ -143,7 +143,7 @@ impl Topic {
         properties: Properties,
         kind: Kind,
     ) -> Result<Rc<Subscription>, Error> {
-        if let Some(most) = self.context.settings().topics.max_subscriptions
+        if let Some(most) = limit(self.overrides().max_subscriptions, self.context.settings().topics.max_subscriptions)
             && self.subscriptions.borrow().len() >= most as usize
         {
             return Err(Error::NotAllowed(format!(
@@ -212,6 +212,9 @@ impl Topic {
             Seat::Persistent(subscription) => subscription.add(&consumer, joining),
             Seat::NonPersistent(subscription) => subscription.add(&consumer, joining),
         };
+        if outcome.is_ok() && consumer.client.registers_late {
+            consumer.writable(false);
+        }
         outcome.map(|()| consumer.clone()).map_err(|refusal| {
             self.context.consumers.remove(consumer.key);
             if let Seat::Persistent(subscription) = &seat

@@ -13,6 +13,7 @@ use plerion_subscription::{Cursor, delayed, dispatcher};
 use tokio::sync::Mutex;
 
 use crate::dedup::Deduplication;
+use crate::overrides::{Overrides, limit};
 use crate::producer::Flow;
 use crate::producers::Producers;
 use crate::publish::PendingQueue;
@@ -39,6 +40,8 @@ pub struct Topic {
     /// Held by whoever makes a subscription.
     pub(crate) joining: Mutex<()>,
     touched: Cell<Duration>,
+    /// What holds here in place of the settings.
+    pub(crate) overrides: RefCell<Rc<Overrides>>,
     /// What was published since it was opened.
     pub published: Flow,
 }
@@ -101,6 +104,7 @@ impl Topic {
             broadcasts: RefCell::default(),
             joining: Mutex::new(()),
             touched,
+            overrides: RefCell::default(),
             published: Flow::default(),
         }
     }
@@ -196,6 +200,8 @@ impl Topic {
     pub(crate) fn dispatch_settings(&self, durable: bool) -> dispatcher::Settings {
         let settings = self.context.settings();
         let rules = &settings.subscriptions;
+        let own = self.overrides();
+        let unlimited = |most: Option<u32>| most.unwrap_or(0);
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         dispatcher::Settings {
             topic: self.name.to_string(),
@@ -207,9 +213,19 @@ impl Topic {
             key_shared_ring_points: rules.key_shared_ring_points,
             look_ahead_per_consumer: rules.key_shared_look_ahead_per_consumer.unwrap_or(0),
             look_ahead_per_subscription: rules.key_shared_look_ahead_per_subscription.unwrap_or(0),
-            max_consumers: settings.topics.max_consumers_per_subscription.unwrap_or(0),
-            max_unacked_per_consumer: if durable { rules.max_unacked_per_consumer.unwrap_or(0) } else { 0 },
-            max_unacked_per_subscription: rules.max_unacked_per_subscription.unwrap_or(0),
+            max_consumers: unlimited(limit(
+                own.max_consumers_per_subscription,
+                settings.topics.max_consumers_per_subscription,
+            )),
+            max_unacked_per_consumer: if durable {
+                unlimited(limit(own.max_unacked_per_consumer, rules.max_unacked_per_consumer))
+            } else {
+                0
+            },
+            max_unacked_per_subscription: unlimited(limit(
+                own.max_unacked_per_subscription,
+                rules.max_unacked_per_subscription,
+            )),
             max_read_entries: rules.max_read_entries,
             round_robin_messages: rules.max_round_robin_entries,
             delayed: delayed::Settings {

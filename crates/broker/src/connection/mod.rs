@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use plerion_clock::SharedClock;
-use plerion_topic::{ClientFacts, ConnectionId, ConsumerKey};
+use plerion_topic::{ClientFacts, ConnectionId, ConsumerKey, Outstanding};
 use plerion_wire::proto::BaseCommand;
 use plerion_wire::{ServerError, encode};
 use tokio::net::TcpStream;
@@ -29,11 +29,6 @@ pub(crate) use handshake::Session;
 
 use outbox::Outbox;
 
-/// A connection takes no more messages above so many bytes waiting for its socket…
-const CONGESTED: usize = 1 << 20;
-/// …and takes them again below so many.
-const RELIEVED: usize = CONGESTED / 2;
-
 /// How long a closed connection may take to accept what was already queued for it.
 const DRAIN: Duration = Duration::from_millis(500);
 
@@ -45,7 +40,7 @@ pub(crate) struct Connection {
     stream: TcpStream,
     outbox: RefCell<Outbox>,
     write: Notify,
-    congested: Cell<bool>,
+    outstanding: Arc<Outstanding>,
     /// SENDs without an answer.
     publishing: Cell<Released>,
     /// Wakes the reader when it may go on.
@@ -78,7 +73,7 @@ impl Connection {
             stream,
             outbox: RefCell::default(),
             write: Notify::new(),
-            congested: Cell::new(false),
+            outstanding: Arc::default(),
             publishing: Cell::default(),
             resume: Notify::new(),
             closing: Cell::new(Closing::Open),
@@ -147,28 +142,9 @@ impl Connection {
         self.write(|buf| encode::error(request_id, error, message, buf), Bytes::new());
     }
 
-    /// Whether messages may be queued; once it says no, the consumers are told when it says yes again.
-    pub(crate) fn takes_more(&self) -> bool {
-        let full = self.outbox.borrow().queued() >= CONGESTED;
-        if full {
-            self.congested.set(true);
-        }
-        !full
-    }
-
-    /// Whether it has said that it takes no more, and not yet that it does again.
-    pub(crate) fn is_congested(&self) -> bool {
-        self.congested.get()
-    }
-
     /// Where its consumers are.
     pub(crate) fn consumer_places(&self) -> Vec<(u16, ConsumerKey)> {
         self.attachments.borrow().consumers.values().filter_map(Attached::place).collect()
-    }
-
-    /// Whether a congested connection has become free, asked once per relief.
-    fn relieved(&self) -> bool {
-        self.congested.get() && self.outbox.borrow().queued() < RELIEVED && self.congested.replace(false)
     }
 
     /// Takes `taken` from the publish budget.
@@ -198,6 +174,8 @@ impl Connection {
             version: session.client_version.clone(),
             protocol_version: session.protocol_version,
             takes_end_of_topic: session.takes_end_of_topic(),
+            registers_late: session.registers_late(),
+            outstanding: self.outstanding.clone(),
         }
     }
 

@@ -18,6 +18,15 @@ pub(crate) struct Outbox {
     queued: usize,
 }
 
+/// What a socket took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// All bytes.
+    pub(crate) bytes: usize,
+    /// Those of them that were shared, not encoded.
+    pub(crate) shared: usize,
+}
+
 enum Part {
     /// So many bytes of `encoded`.
     Encoded(usize),
@@ -52,7 +61,7 @@ impl Outbox {
     }
 
     /// Calls `write` with the front of what waits, and removes as much as it says it wrote.
-    pub(crate) fn write_with<E>(&mut self, write: impl FnOnce(&[IoSlice<'_>]) -> Result<usize, E>) -> Result<usize, E> {
+    pub(crate) fn write_with<E>(&mut self, write: impl FnOnce(&[IoSlice<'_>]) -> Result<usize, E>) -> Result<Written, E> {
         let mut slices = [IoSlice::new(&[]); SLICES];
         let mut rest = &self.encoded[..];
         let mut count = 0;
@@ -67,9 +76,8 @@ impl Outbox {
             });
             count += 1;
         }
-        let written = write(&slices[..count])?;
-        self.consume(written);
-        Ok(written)
+        let bytes = write(&slices[..count])?;
+        Ok(Written { bytes, shared: self.consume(bytes) })
     }
 
     /// Forgets everything that waits.
@@ -77,8 +85,10 @@ impl Outbox {
         *self = Self::default();
     }
 
-    fn consume(&mut self, mut written: usize) {
+    /// Removes so many bytes from the front; how many of them lived elsewhere.
+    fn consume(&mut self, mut written: usize) -> usize {
         self.queued -= written;
+        let mut shared = 0;
         while written > 0 {
             let Some(front) = self.parts.front_mut() else { break };
             let length = match front {
@@ -92,6 +102,7 @@ impl Outbox {
                 Part::Shared(bytes) => {
                     let taken = bytes.len().min(written);
                     bytes.advance(taken);
+                    shared += taken;
                     written -= taken;
                     bytes.len()
                 }
@@ -103,6 +114,7 @@ impl Outbox {
         if self.parts.is_empty() {
             self.encoded.clear();
         }
+        shared
     }
 }
 
@@ -123,6 +135,7 @@ mod tests {
                 Ok::<_, Infallible>(all.len())
             })
             .expect("infallible")
+            .bytes
     }
 
     #[test]

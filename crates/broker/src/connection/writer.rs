@@ -3,6 +3,7 @@
 use std::io;
 use std::rc::Rc;
 
+use super::outbox::Written;
 use super::{Closing, Connection, commands};
 use crate::shard::Shard;
 
@@ -26,14 +27,15 @@ async fn flush(shard: &Rc<Shard>, connection: &Rc<Connection>) -> io::Result<()>
     while connection.outbox.borrow().queued() > 0 && connection.closing.get() != Closing::Now {
         let written = connection.outbox.borrow_mut().write_with(|slices| connection.stream.try_write_vectored(slices));
         match written {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(_) => {}
+            Ok(Written { bytes: 0, .. }) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                if connection.outstanding.sub(written.shared) {
+                    commands::consumers_writable(shard, connection);
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => connection.stream.writable().await?,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
-        }
-        if connection.relieved() {
-            commands::consumers_writable(shard, connection);
         }
     }
     Ok(())

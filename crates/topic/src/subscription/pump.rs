@@ -8,11 +8,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use plerion_managed_log::LogEntry;
-use plerion_subscription::dispatcher::{Plan, Read};
+use plerion_subscription::dispatcher::{Kind, Plan, Read};
 use plerion_subscription::{Layout, Position};
 use plerion_wire::encode::Message;
 
 use super::{Pumping, Scratch, Subscription};
+use crate::Outstanding;
 use crate::context::Totals;
 use crate::{Consumer, facts};
 
@@ -60,6 +61,7 @@ impl Subscription {
     /// Makes one read and hands it out; how many entries that were, at least 1, or `None` if there is nothing to do now.
     fn step(self: &Rc<Self>, scratch: &mut Scratch) -> Option<usize> {
         let now = self.context.clock.wall_ms();
+        self.hold_back();
         let read = {
             let cursor = self.cursor.borrow();
             self.dispatcher.borrow_mut().next_read(&cursor, &self.log, now)?
@@ -147,7 +149,7 @@ impl Subscription {
     /// Offers entries to the rules and sends each to whom they choose.
     fn hand_out(self: &Rc<Self>, read: Read, scratch: &mut Scratch) {
         let now = self.context.clock.wall_ms();
-        let by_key = self.dispatcher.borrow().kind() == plerion_subscription::dispatcher::Kind::KeyShared;
+        let by_key = self.dispatcher.borrow().kind() == Kind::KeyShared;
         scratch.facts.clear();
         scratch.deliveries.clear();
         let mut markers = Vec::new();
@@ -198,15 +200,27 @@ impl Subscription {
                 ack_set: &ack_set,
                 consumer_epoch: consumer.epoch.get(),
             };
-            if !self.context.clients.deliver(consumer.connection, &message, entry.bytes.clone()) {
+            if !consumer.client.outstanding.add(entry.bytes.len()) {
                 self.dispatcher.borrow_mut().set_writable(delivery.consumer, false);
             }
+            self.context.clients.deliver(consumer.connection, &message, entry.bytes.clone());
         }
         scratch.entries.clear();
     }
 
+    /// Leaves out the consumers whose clients have enough on their way, be it for other consumers of theirs.
+    fn hold_back(&self) {
+        for (key, consumer) in &*self.consumers.borrow() {
+            if !consumer.client.outstanding.takes_more() {
+                self.dispatcher.borrow_mut().set_writable(*key, false);
+            }
+        }
+    }
+
+    /// How much one read may bring: no more than may be on its way to one client.
     fn max_read_bytes(&self) -> usize {
-        usize::try_from(self.context.settings().subscriptions.max_read_bytes).unwrap_or(usize::MAX)
+        let limit = self.context.settings.borrow().subscriptions.max_read_bytes;
+        usize::try_from(limit).unwrap_or(usize::MAX).min(Outstanding::FULL)
     }
 
     fn go_on_later(self: &Rc<Self>) {

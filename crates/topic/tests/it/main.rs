@@ -5,6 +5,7 @@
 mod access;
 mod consuming;
 mod deduplication;
+mod dispatching;
 mod durability;
 mod ending;
 mod message;

@@ -38,13 +38,14 @@ fn shared_consumers_take_turns_and_a_full_connection_is_left_out() {
         let world = World::with(|settings| settings.subscriptions.max_round_robin_entries = 1).await;
         let topic = world.open_non_persistent();
         let a = world.producer(&topic, "a").await;
-        for id in [1, 2] {
-            topic.subscribe(consumer(id, "s", Kind::Shared)).await.unwrap().flow(100);
-        }
+        let one = topic.subscribe(consumer(1, "s", Kind::Shared)).await.unwrap();
+        let two = topic.subscribe(consumer(2, "s", Kind::Shared)).await.unwrap();
+        one.flow(100);
+        two.flow(100);
         world.publish(&a, 0..4).await;
         let takers: Vec<_> = world.clients.messages().into_iter().map(|message| message.consumer).collect();
         assert_eq!(takers.iter().filter(|taker| **taker == 1).count(), 2, "{takers:?}");
-        world.clients.congested.borrow_mut().insert(connection(1));
+        assert!(!one.client.outstanding.add(Outstanding::FULL));
         world.publish(&a, 4..10).await;
         let takers: Vec<_> = world.clients.messages().into_iter().map(|message| message.consumer).collect();
         assert_eq!(takers.iter().filter(|taker| **taker == 1).count(), 1, "{takers:?}");

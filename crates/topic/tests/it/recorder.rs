@@ -2,10 +2,11 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use bytes::Bytes;
 use plerion_subscription::Position;
-use plerion_topic::{Clients, ConnectionId, ProducerRefusal, SendRefusal};
+use plerion_topic::{Clients, ConnectionId, Consumer, ProducerRefusal, SendRefusal};
 use plerion_wire::encode::{Message, SendReceipt};
 use plerion_wire::proto::BaseCommand;
 use plerion_wire::proto::base_command::Type;
@@ -40,8 +41,8 @@ pub(crate) struct Recorder {
     said: RefCell<Vec<Said>>,
     /// Bytes of SENDs that were neither answered nor found without a producer.
     pub(crate) reserved: Cell<i64>,
-    /// Connections that take no more.
-    pub(crate) congested: RefCell<HashSet<ConnectionId>>,
+    /// Asks for one more with every message it is given.
+    pub(crate) greedy: RefCell<Option<Rc<Consumer>>>,
 }
 
 impl Recorder {
@@ -100,7 +101,7 @@ impl Clients for Recorder {
         self.say(Said::SendError { to, producer, sequence, error });
     }
 
-    fn deliver(&self, to: ConnectionId, message: &Message<'_>, payload: Bytes) -> bool {
+    fn deliver(&self, to: ConnectionId, message: &Message<'_>, payload: Bytes) {
         self.say(Said::Message(Delivered {
             to,
             consumer: message.consumer_id,
@@ -110,7 +111,9 @@ impl Clients for Recorder {
             epoch: message.consumer_epoch,
             body: String::from_utf8_lossy(Payload::parse(&payload).unwrap().body).into_owned(),
         }));
-        !self.congested.borrow().contains(&to)
+        if let Some(greedy) = &*self.greedy.borrow() {
+            greedy.flow(1);
+        }
     }
 
     fn command(&self, to: ConnectionId, command: BaseCommand) {

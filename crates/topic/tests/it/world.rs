@@ -209,6 +209,7 @@ fn client(number: u64) -> ClientFacts {
         version: "test".into(),
         protocol_version: 21,
         takes_end_of_topic: true,
+        ..ClientFacts::default()
     }
 }
 

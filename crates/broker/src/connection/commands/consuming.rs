@@ -78,7 +78,8 @@ async fn create(caller: &Caller, command: CommandSubscribe) -> Result<(u16, Cons
             let topic = shard.readable_topic(&name, command.force_topic_creation != Some(false)).await?;
             schemas::for_consumer(&shard, &name, &topic, command.schema.as_ref()).await?;
             let settings = shard.settings();
-            let may_create = settings.topics.auto_create_subscription;
+            let may_create = topic.overrides().auto_create_subscription;
+            let may_create = may_create.unwrap_or(settings.topics.auto_create_subscription);
             let new = request(command, connection, client, may_create)?;
             if !settings.subscriptions.types.contains(&config_type(new.kind)) {
                 let why = format!("Topic[{name}] doesn't support {} sub type!", type_name(new.kind));

@@ -70,10 +70,12 @@ async fn create(caller: &Caller, command: CommandProducer) -> Result<(u16, Opene
         .shard
         .on(home, move |shard| async move {
             let topic = shard.writable_topic(&name).await?;
-            if command.encrypted != Some(true) && shard.settings().topics.encryption_required {
+            let overrides = topic.overrides();
+            let must_encrypt = overrides.encryption_required.unwrap_or(shard.settings().topics.encryption_required);
+            if command.encrypted != Some(true) && must_encrypt {
                 return Err(Failure::new(ServerError::MetadataError, "Encryption is required in topic"));
             }
-            let schema_version = schemas::for_producer(&shard, &name, command.schema.as_ref()).await?;
+            let schema_version = schemas::for_producer(&shard, &topic, command.schema.as_ref()).await?;
             if let Some(subscription) = command.initial_subscription_name.as_deref().filter(|name| !name.is_empty()) {
                 initial_subscription(&shard, &topic, &name, subscription).await?;
             }
@@ -128,7 +130,8 @@ async fn initial_subscription(
     if topic.subscription(subscription).is_some() {
         return Ok(());
     }
-    if !shard.settings().topics.auto_create_subscription {
+    let may_create = topic.overrides().auto_create_subscription;
+    if !may_create.unwrap_or(shard.settings().topics.auto_create_subscription) {
         let why = "Could not create the initial subscription due to the auto subscription creation is not allowed.";
         return Err(Failure::not_allowed(why));
     }

@@ -21,22 +21,21 @@ use crate::shard::Shard;
 /// Registers the schema a producer brings; its version.
 pub(super) async fn for_producer(
     shard: &Rc<Shard>,
-    name: &TopicName,
+    topic: &Topic,
     schema: Option<&Schema>,
 ) -> Result<Option<Bytes>, Failure> {
-    let core = &shard.core;
+    let (core, name) = (&shard.core, topic.name());
+    let enforced = topic.overrides().enforce_schema.unwrap_or(shard.settings().topics.enforce_schema);
     match schema.filter(|schema| !matches!(schema.r#type(), Type::None | Type::AutoConsume)) {
         Some(schema) => {
             let version = schemas::register(core, name, from_wire(schema, core.clock.wall_ms())?).await?;
             Ok(Some(version_bytes(version)))
         }
-        None if shard.settings().topics.enforce_schema && schemas::latest(core, name).await?.is_some() => {
-            Err(Failure::new(
-                ServerError::IncompatibleSchema,
-                "Producers cannot connect or send message without a schema to topics with a schema when \
+        None if enforced && schemas::latest(core, name).await?.is_some() => Err(Failure::new(
+            ServerError::IncompatibleSchema,
+            "Producers cannot connect or send message without a schema to topics with a schema when \
                  SchemaValidationEnforced is enabled",
-            ))
-        }
+        )),
         None => Ok(None),
     }
 }
