@@ -8,7 +8,6 @@ use plerion_subscription::Position;
 use plerion_subscription::dispatcher::Kind;
 use plerion_topic::{Consumer, Error, LastMessage, NewConsumer, Start, Topic};
 use plerion_wire::ServerError;
-use plerion_wire::proto::base_command::Type;
 
 use crate::message::{Outgoing, ack, ack_batch, ack_up_to, redeliver};
 use crate::recorder::{Delivered, Said};
