@@ -35,6 +35,8 @@ struct State {
 pub struct Faults {
     /// How many bytes all files together may hold or reserve.
     pub capacity: Option<u64>,
+    /// Syncs of segments answer success and do nothing.
+    pub lying_syncs: bool,
     /// How many of the next syncs of segments fail.
     pub failing_syncs: u32,
     /// What writes fail with, and how many of those to segments, or all of all files.
@@ -330,6 +332,9 @@ impl File for SimFile {
         self.machine.call(self.life, true)?;
         let mut state = self.machine.0.lock();
         state.segment_syncs += u64::from(self.is_segment);
+        if self.is_segment && state.faults.lying_syncs {
+            return Ok(());
+        }
         let mut node = self.node.lock();
         let node = &mut *node;
         if self.is_segment && state.faults.failing_syncs > 0 {
