@@ -17,6 +17,8 @@ pub(crate) use subscription::{AckKind, SubscriptionHistory};
 
 /// How old an acknowledgement without an answer may be when a crash forgets it.
 const MAY_FORGET: Duration = Duration::from_millis(100);
+/// How much later than it should a machine that others load too may run a thread, beyond what its answers show.
+const LATE: Duration = Duration::from_millis(100);
 
 /// What clients saw.
 pub(crate) struct History {
@@ -87,7 +89,7 @@ impl History {
     pub(crate) fn died(&mut self, at: Instant) {
         self.figures.kills += 1;
         let waits = self.topics.iter().flat_map(|topic| &topic.subscriptions).map(|of| of.longest_wait(at)).max();
-        let may_forget = MAY_FORGET + self.slowest_ack.max(waits.unwrap_or_default());
+        let may_forget = MAY_FORGET + LATE + self.slowest_ack.max(waits.unwrap_or_default());
         for subscription in self.topics.iter_mut().flat_map(|topic| &mut topic.subscriptions) {
             subscription.died(at, may_forget);
         }

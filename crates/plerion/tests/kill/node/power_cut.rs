@@ -4,7 +4,7 @@ use std::time::Duration;
 use plerion_broker::{AllowAll, Broker, Parts, StoreFactory};
 use plerion_clock::SystemClock;
 use plerion_config::{LiveSettings, Sources};
-use plerion_ledger::disk::sim::Machine;
+use plerion_ledger::disk::sim::{Faults, Machine};
 use plerion_ledger::embedded::{Config, EmbeddedStore};
 use plerion_metadata::SharedMetadataStore;
 use rand::Rng;
@@ -23,6 +23,7 @@ pub(crate) struct PowerCut {
     metadata: Metadata,
     alive: Option<Alive>,
     config: Option<Config>,
+    lies: bool,
 }
 
 pub(crate) struct Alive {
@@ -37,6 +38,11 @@ impl PowerCut {
         Self { config: Some(config), ..Self::default() }
     }
 
+    /// One whose disk answers syncs with success and does nothing.
+    pub(crate) fn lying() -> Self {
+        Self { lies: true, ..Self::default() }
+    }
+
     /// The broker that runs.
     pub(crate) fn alive(&self) -> &Alive {
         self.alive.as_ref().expect("it was started")
@@ -44,6 +50,7 @@ impl PowerCut {
 
     /// Starts a broker, which fails only if the machine dies.
     pub(crate) async fn boot(&mut self, shards: u32) -> Option<u16> {
+        self.machine.set_faults(Faults { lying_syncs: self.lies, ..Faults::default() });
         let clock = SystemClock::shared();
         let config = self.config.clone().unwrap_or_else(small_segments);
         let ledgers = match EmbeddedStore::open(config, self.machine.disk(), clock.clone()) {
