@@ -63,6 +63,9 @@ impl Producer {
         if self.state.get() != State::Ready {
             return Err(Refused::new(ServerError::ProducerFenced, "the producer has no access to the topic"));
         }
+        if send.txn.is_some() {
+            return Err(Refused::new(ServerError::NotAllowedError, "Transactions are not enabled."));
+        }
         let payload = Payload::parse(bytes)?;
         if let Err(error) = payload.verify() {
             Totals::add(&self.topic.context.totals.checksum_errors, 1);

@@ -61,14 +61,12 @@ fn a_client_that_does_not_read_is_sent_no_more() {
 }
 
 #[test]
-#[ignore = "a shard learns too late that a connection of another one takes no more"]
 fn a_client_of_another_shard_that_does_not_read_is_sent_no_more() {
     everywhere(not_reading);
 }
 
 /// The bound is the connection's, not that of each of its consumers.
 #[test]
-#[ignore = "every consumer is sent a read's worth before it is asked whether the connection takes more"]
 fn many_consumers_do_not_multiply_what_a_connection_is_sent() {
     everywhere(async |world| {
         let mut client = world.session().await;

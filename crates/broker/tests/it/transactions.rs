@@ -29,7 +29,6 @@ fn every_request_is_refused() {
 
 /// What belongs to a transaction must not be seen before it is committed: here, never.
 #[test]
-#[ignore = "stored as if they were in none"]
 fn messages_in_transactions_are_refused() {
     everywhere(async |world| {
         let topic = "persistent://public/default/transactions";

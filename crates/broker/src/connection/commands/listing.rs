@@ -72,6 +72,10 @@ pub(super) fn watch(caller: Caller, command: CommandWatchTopicList) {
         let watcher = Watcher::new(caller.connection.id, command.watcher_id, &namespace, pattern.clone());
         // Watched before listed: what changes in between is told twice rather than never.
         caller.shard.core.topic_changes.watch(watcher);
+        if caller.shard.switchboard.connection(caller.connection.id.key).is_none() {
+            // The connection has ended, and with it the watches it had until then.
+            caller.shard.core.topic_changes.forget(caller.connection.id);
+        }
         let mut topics = listing::topics(&caller.shard, &namespace, Kind::Persistent).await?;
         topics.retain(|topic| pattern.matches(topic));
         caller.shard.core.topic_changes.listed(caller.connection.id, command.watcher_id, &topics);
