@@ -1,10 +1,12 @@
 //! UNSUBSCRIBE, CONSUMER_STATS, and connections that end.
 
-use plerion_test_client::{Outgoing, Type};
+use plerion_test_client::{Error, Outgoing, Type};
 use plerion_wire::ServerError;
 use plerion_wire::proto::{
-    CommandCloseConsumer, CommandConsumerStats, CommandPing, CommandProducer, CommandSubscribe, CommandUnsubscribe,
-    command_subscribe::SubType,
+    BaseCommand, CommandCloseConsumer, CommandCloseProducer, CommandConsumerStats, CommandGetLastMessageId,
+    CommandGetSchema, CommandGetTopicsOfNamespace, CommandLookupTopic, CommandPartitionedTopicMetadata, CommandPing,
+    CommandProducer, CommandSeek, CommandSubscribe, CommandUnsubscribe, CommandWatchTopicList,
+    CommandWatchTopicListClose, command_subscribe::SubType,
 };
 
 use crate::support::{World, everywhere, name, on_one_shard, producer, subscription};
@@ -179,6 +181,37 @@ fn connections_that_end_anywhere_leave_nothing() {
         }
         world.until("nobody is left", async |world| world.open_connections() == 0).await;
         world.until_attached(TOPIC, 0, 0).await;
+    });
+}
+
+/// streamnative/pulsar-rs#164 and others: a request without an answer is a client that hangs. Here every kind of request
+/// names something that is not there.
+#[test]
+fn l09_every_request_is_answered() {
+    everywhere(async |world| {
+        let mut client = world.session().await;
+        let requests: [fn(u64) -> BaseCommand; 14] = [
+            |request_id| CommandProducer { request_id, ..producer("a/b", 1) }.into(),
+            |request_id| CommandSubscribe { request_id, ..subscription("a/b", "s", SubType::Shared, 1) }.into(),
+            |request_id| CommandCloseProducer { request_id, producer_id: 9, ..Default::default() }.into(),
+            |request_id| CommandCloseConsumer { request_id, consumer_id: 9, ..Default::default() }.into(),
+            |request_id| CommandUnsubscribe { request_id, consumer_id: 9, ..Default::default() }.into(),
+            |request_id| CommandSeek { request_id, consumer_id: 9, ..Default::default() }.into(),
+            |request_id| CommandGetLastMessageId { request_id, consumer_id: 9 }.into(),
+            |request_id| CommandConsumerStats { request_id, consumer_id: 9 }.into(),
+            |request_id| CommandLookupTopic { request_id, ..Default::default() }.into(),
+            |request_id| CommandPartitionedTopicMetadata { request_id, ..Default::default() }.into(),
+            |request_id| CommandGetTopicsOfNamespace { request_id, ..Default::default() }.into(),
+            |request_id| CommandWatchTopicList { request_id, ..Default::default() }.into(),
+            |request_id| CommandWatchTopicListClose { request_id, watcher_id: 9 }.into(),
+            |request_id| CommandGetSchema { request_id, ..Default::default() }.into(),
+        ];
+        for request in requests {
+            match client.try_ask(request).await {
+                Ok(_) | Err(Error::Refused { .. }) => {}
+                Err(error) => panic!("{error}: {:?}", request(0)),
+            }
+        }
     });
 }
 

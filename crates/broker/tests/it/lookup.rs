@@ -1,11 +1,13 @@
 //! LOOKUP.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use plerion_broker::{Authorizer, Operation, Role};
+use plerion_test_client::{Outgoing, Type};
 use plerion_wire::ServerError;
 use plerion_wire::proto::{
-    CommandLookupTopic, CommandPartitionedTopicMetadata, command_lookup_topic_response::LookupType,
+    CommandLookupTopic, CommandPartitionedTopicMetadata, CommandProducer, command_lookup_topic_response::LookupType,
     command_subscribe::SubType,
 };
 
@@ -67,18 +69,28 @@ fn d06_lookup_permits_come_back_on_every_path() {
     });
 }
 
+/// apache/pulsar-client-go#697: clients wedge when a lookup takes long.
 #[test]
-fn d06_lookups_do_not_wait_for_topics() {
+fn d06_l03_lookups_do_not_wait_for_topics() {
     everywhere(async |world| {
-        // Nothing can be opened while the store acknowledges nothing.
-        world.ledgers.hold();
+        let topic = "persistent://public/default/stuck";
         let mut stuck = world.session().await;
-        stuck.send(producer("persistent://public/default/t", 1)).await.unwrap();
-        let mut client = world.session().await;
-        for _ in 0..20 {
-            client.ask(lookup("t", None)).await;
-        }
-        world.ledgers.release();
+        stuck.open_producer(producer(topic, 1)).await;
+        // A topic is not closed before what is under way has its answer, and nobody opens it before it is closed.
+        world.ledgers.hold();
+        stuck.publish(1, 0, &Outgoing::new("it", 0, "x").payload()).await.unwrap();
+        world.until("it is under way", async |world| world.handle().totals().await.unwrap().publishing_bytes > 0).await;
+        let lookups = async {
+            stuck.send(CommandProducer { request_id: 99, ..producer(topic, 2) }).await.unwrap();
+            let mut client = world.session().await;
+            client.patience = Duration::from_secs(1);
+            for _ in 0..20 {
+                client.ask(lookup(topic, None)).await;
+            }
+            world.ledgers.release();
+        };
+        tokio::join!(world.unload(topic), lookups);
+        stuck.await_kind(Type::ProducerSuccess).await.unwrap();
     });
 }
 

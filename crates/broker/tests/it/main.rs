@@ -1,4 +1,5 @@
 //! The broker as clients meet it: the binary protocol through real sockets, row by row.
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests fail as tests do")]
 
 mod access_modes;
 mod acks;

@@ -200,9 +200,9 @@ fn racing_seeks_leave_a_subscription_that_works() {
             other.open_consumer(subscription(TOPIC, "s", SubType::Shared, id)).await;
             clients.push(other);
         }
-        for round in 0..10 {
+        for position in positions {
             let races = clients.iter_mut().zip(0..).map(async |(client, consumer_id)| {
-                let to = seek(positions[round]);
+                let to = seek(position);
                 let sought = try_seek(client, CommandSeek { consumer_id, ..to }).await;
                 if let Err(Error::Refused { code, message }) = sought {
                     let retried = [ServerError::ServiceNotReady, ServerError::MetadataError];

@@ -190,10 +190,11 @@ impl Session {
         *answer.consumer_stats_response.unwrap()
     }
 
-    /// Everything that this connection's shard had for it has come when this returns.
+    /// Whatever this connection's shard already had for it has come when this returns.
     pub(crate) async fn settle_broker(&mut self) {
-        for consumer_id in [u64::MAX; 3] {
-            let _ = self.try_ask(|request_id| CommandConsumerStats { request_id, consumer_id }).await;
+        for _ in 0..3 {
+            self.send(CommandPing {}).await.unwrap();
+            self.await_kind(Type::Pong).await.unwrap();
         }
     }
 
