@@ -119,7 +119,7 @@ impl Broker {
             addresses,
             doors,
         });
-        core.namespaces.follow(&core.metadata).await?;
+        core.follow_policies().await?;
         let mut threads = Vec::new();
         for (number, inbox) in inboxes.into_iter().enumerate() {
             let (core, store) = (core.clone(), parts.store.clone());

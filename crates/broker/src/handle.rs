@@ -18,7 +18,6 @@ use crate::shard::{Shard, Stopped};
 
 mod foundation;
 mod namespaces;
-mod policies;
 mod schemas;
 mod subscriptions;
 mod topics;

@@ -18,6 +18,7 @@ mod lookup;
 mod mesh;
 mod metrics;
 mod namespaces;
+mod policies;
 mod registry;
 mod schemas;
 mod serving;

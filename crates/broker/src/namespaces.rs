@@ -1,17 +1,13 @@
 //! What holds for the topics of a namespace, kept at hand.
 //!
-//! The cache is a hint: a watch on the metadata empties what has changed.
+//! The cache is a hint: whoever changes a namespace has it forgotten, and so does a watch on the metadata.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use futures::StreamExt;
 use parking_lot::RwLock;
 use plerion_config::{LiveSettings, TopicType};
-use plerion_managed_log::Retention;
-use plerion_metadata::{NotificationKind, SharedMetadataStore};
 use plerion_placement::bundle::{BundleRange, Bundles};
 use plerion_resources::Resources;
 use plerion_resources::names::{NamespaceName, TopicName};
@@ -19,9 +15,6 @@ use plerion_resources::policies::Policies;
 use rustc_hash::FxHashMap;
 
 use crate::failure::Failure;
-
-/// Where changes of what is cached are seen.
-const WATCHED: [&str; 2] = ["/admin/policies", "/admin/local-policies"];
 
 /// A bundle of a namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -57,14 +50,8 @@ pub(crate) struct AutoCreation {
 pub(crate) struct Namespaces {
     resources: Resources,
     settings: Arc<LiveSettings>,
-    known: Arc<Known>,
-}
-
-#[derive(Default)]
-struct Known {
-    namespaces: RwLock<FxHashMap<NamespaceName, Arc<Namespace>>>,
-    /// Counts the times something was forgotten, so that what was read before is not remembered after.
-    forgotten: AtomicU64,
+    known: RwLock<FxHashMap<NamespaceName, Arc<Namespace>>>,
+    changes: AtomicU64,
 }
 
 /// A namespace as it was read.
@@ -73,50 +60,16 @@ struct Namespace {
     bundles: Bundles,
 }
 
-impl Known {
-    fn forget(&self, path: &str) {
-        self.forgotten.fetch_add(1, Ordering::AcqRel);
-        let name = WATCHED.iter().find_map(|root| path.strip_prefix(root)?.strip_prefix('/'));
-        let mut namespaces = self.namespaces.write();
-        match name.and_then(|name| name.parse::<NamespaceName>().ok()) {
-            Some(name) => {
-                namespaces.remove(&name);
-            }
-            None => namespaces.clear(),
-        }
-    }
-}
-
 impl Namespaces {
     pub(crate) fn new(resources: Resources, settings: Arc<LiveSettings>) -> Self {
-        Self { resources, settings, known: Arc::default() }
-    }
-
-    /// Follows the changes of policies from now on.
-    ///
-    /// # Errors
-    /// What the metadata store says.
-    pub(crate) async fn follow(&self, metadata: &SharedMetadataStore) -> Result<(), plerion_metadata::Error> {
-        for root in WATCHED {
-            let mut changes = metadata.watch(root).await?;
-            let known = self.known.clone();
-            tokio::spawn(async move {
-                while let Some(change) = changes.next().await {
-                    match change.kind {
-                        NotificationKind::Invalidated => known.forget("/"),
-                        _ => known.forget(&change.path),
-                    }
-                }
-            });
-        }
-        Ok(())
+        Self { resources, settings, known: RwLock::default(), changes: AtomicU64::new(0) }
     }
 
     async fn namespace(&self, name: &NamespaceName) -> Result<Arc<Namespace>, Failure> {
-        if let Some(known) = self.known.namespaces.read().get(name) {
+        if let Some(known) = self.known.read().get(name) {
             return Ok(known.clone());
         }
-        let forgotten = self.known.forgotten.load(Ordering::Acquire);
+        let changes = self.changes();
         let namespaces = self.resources.namespaces();
         let policies = namespaces.policies(name).await.map_err(|error| match error {
             plerion_resources::Error::NotFound { .. } => Failure::no_topic(format!("Namespace {name} does not exist")),
@@ -126,8 +79,8 @@ impl Namespaces {
         let bundles = Bundles::from_request(&bundles.boundaries)
             .map_err(|error| Failure::not_ready(format!("the bundles of namespace {name} cannot be read: {error}")))?;
         let read = Arc::new(Namespace { policies, bundles });
-        let mut known = self.known.namespaces.write();
-        if self.known.forgotten.load(Ordering::Acquire) == forgotten {
+        let mut known = self.known.write();
+        if self.changes() == changes {
             known.insert(name.clone(), read.clone());
         }
         Ok(read)
@@ -190,26 +143,28 @@ impl Namespaces {
         })
     }
 
-    /// The policies of a topic's namespace, if they can be had.
-    async fn policies(&self, topic: &TopicName) -> Option<Arc<Namespace>> {
-        self.namespace(topic.namespace()).await.ok()
+    /// The policies of a namespace.
+    ///
+    /// # Errors
+    /// [`Failure`] of absence if it is not there.
+    pub(crate) async fn policies(&self, name: &NamespaceName) -> Result<Policies, Failure> {
+        Ok(self.namespace(name).await?.policies.clone())
     }
 
-    /// What a topic's namespace says of retention.
-    pub(crate) async fn retention(&self, topic: &TopicName) -> Option<Retention> {
-        let namespace = self.policies(topic).await?;
-        let retention = namespace.policies.retention_policies.as_ref()?;
-        Some(Retention { minutes: i64::from(retention.time_minutes), megabytes: retention.size_mb })
+    /// Forgets what was read of a namespace: it is read again before it is next used.
+    pub(crate) fn forget(&self, name: &NamespaceName) {
+        self.changes.fetch_add(1, Ordering::AcqRel);
+        self.known.write().remove(name);
     }
 
-    /// What a topic's namespace says of the age at which messages expire.
-    pub(crate) async fn message_ttl(&self, topic: &TopicName) -> Option<Duration> {
-        let namespace = self.policies(topic).await?;
-        u64::try_from(namespace.policies.message_ttl_in_seconds?).ok().map(Duration::from_secs)
+    /// Forgets everything.
+    pub(crate) fn forget_all(&self) {
+        self.changes.fetch_add(1, Ordering::AcqRel);
+        self.known.write().clear();
     }
 
-    /// What a topic's namespace says of deduplication.
-    pub(crate) async fn deduplication(&self, topic: &TopicName) -> Option<bool> {
-        self.policies(topic).await?.policies.deduplication_enabled
+    /// Counts the times something was forgotten: what was read before is not to be gone by after.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
     }
 }

@@ -155,6 +155,7 @@ impl Shard {
                 Found::Absent(outcome) => {
                     let (shard, name) = (self.clone(), name.clone());
                     spawn_local(async move {
+                        let changes = shard.core.namespaces.changes();
                         let work = shard.open(&name, mode);
                         let outcome = within(LOAD, work).await;
                         match &outcome {
@@ -165,6 +166,13 @@ impl Shard {
                             }
                         }
                         opened(&shard.registry.topics, name, &outcome);
+                        // Until then nobody else has it follow changed policies.
+                        if let Ok(topic) = outcome
+                            && shard.core.namespaces.changes() != changes
+                            && let Err(failure) = shard.apply_policies(&topic).await
+                        {
+                            tracing::warn!(topic = %topic.name(), %failure, "changed policies not followed");
+                        }
                     });
                     return outcome.await.map_err(|_| interrupted())?;
                 }
@@ -173,8 +181,11 @@ impl Shard {
     }
 
     async fn open(self: &Rc<Self>, name: &TopicName, mode: OpenMode) -> Result<Rc<Topic>, Failure> {
+        let overrides = self.core.overrides(name).await?;
         if !name.is_persistent() {
-            return Ok(Topic::open_non_persistent(self.context.clone(), name.clone()));
+            let topic = Topic::open_non_persistent(self.context.clone(), name.clone());
+            topic.set_overrides(overrides);
+            return Ok(topic);
         }
         let bundle_name = self.core.namespaces.bundle_of(name).await?;
         let bundle = self.bundle(&bundle_name).await?;
@@ -185,6 +196,7 @@ impl Shard {
                 error => error.into(),
             },
         )?;
+        topic.set_overrides(overrides);
         self.apply_deduplication(&topic).await;
         if created {
             self.core.topic_changes.created(name);

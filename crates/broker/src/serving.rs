@@ -144,15 +144,4 @@ impl Shard {
             journal_key,
         }
     }
-
-    /// Begins or ends deduplication on a topic, as its policies say.
-    pub(crate) async fn apply_deduplication(&self, topic: &Rc<Topic>) {
-        let wanted = match self.core.namespaces.deduplication(topic.name()).await {
-            Some(wanted) => wanted,
-            None => self.settings().deduplication.enabled,
-        };
-        if let Err(error) = topic.set_deduplication(wanted).await {
-            tracing::warn!(topic = %topic.name(), %error, "deduplication not changed");
-        }
-    }
 }

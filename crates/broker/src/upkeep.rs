@@ -67,26 +67,17 @@ pub(crate) async fn run(shard: Rc<Shard>) {
     }
 }
 
-/// The retention in force for a topic.
-pub(crate) async fn retention(shard: &Shard, topic: &Topic) -> Retention {
+async fn trim(shard: &Rc<Shard>, topic: &Rc<Topic>) {
     let settings = shard.settings();
     let default =
         Retention { minutes: settings.retention.retention_minutes, megabytes: settings.retention.retention_size_mb };
-    shard.core.namespaces.retention(topic.name()).await.unwrap_or(default)
-}
-
-async fn trim(shard: &Rc<Shard>, topic: &Rc<Topic>) {
-    let retention = retention(shard, topic).await;
-    if let Err(error) = topic.trim(retention).await {
+    if let Err(error) = topic.trim(topic.overrides().retention.unwrap_or(default)).await {
         tracing::warn!(topic = %topic.name(), %error, "space not given back");
     }
 }
 
 async fn expire(shard: &Rc<Shard>, topic: &Rc<Topic>) {
-    let ttl = match shard.core.namespaces.message_ttl(topic.name()).await {
-        Some(ttl) => Some(ttl),
-        None => shard.settings().retention.message_ttl,
-    };
+    let ttl = topic.overrides().message_ttl.or(shard.settings().retention.message_ttl);
     if let Some(ttl) = ttl.filter(|ttl| !ttl.is_zero())
         && let Err(error) = topic.expire(ttl).await
     {

@@ -27,6 +27,16 @@ pub(super) fn updated<T>(outcome: plerion_resources::Result<T>) -> Result<(), Re
     outcome.map(drop).map_err(|error| Refusal::from(error).or_not_found(ABSENT))
 }
 
+/// Changes the policies of a namespace; the broker follows them when it returns. `change` may run several times.
+pub(super) async fn update(
+    broker: &Handle,
+    namespace: &NamespaceName,
+    change: impl FnMut(&mut Policies) -> plerion_resources::Result<()>,
+) -> Result<(), Refusal> {
+    updated(broker.resources().namespaces().update(namespace, change).await)?;
+    Ok(broker.policies_changed(namespace).await?)
+}
+
 pub(super) async fn list(at: Permitted<Tenant>) -> Result<Json<Vec<String>>, Refusal> {
     let tenant = &at.target.0;
     let resources = at.broker.resources();
@@ -146,8 +156,7 @@ async fn mark_deleted(broker: &Handle, namespace: &NamespaceName, deleted: bool)
         policies.deleted = deleted;
         Ok(())
     };
-    updated(broker.resources().namespaces().update(namespace, mark).await)?;
-    Ok(broker.policies_followed(namespace).await?)
+    update(broker, namespace, mark).await
 }
 
 /// Deletes a namespace with all its topics, whoever uses them.
@@ -167,7 +176,7 @@ pub(crate) async fn delete_all(broker: &Handle, namespace: &NamespaceName) -> Re
 /// Deletes the rows of a namespace without topics.
 async fn forget(broker: &Handle, namespace: &NamespaceName) -> Result<(), Refusal> {
     updated(broker.resources().namespaces().delete(namespace).await)?;
-    Ok(broker.policies_followed(namespace).await?)
+    Ok(broker.policies_changed(namespace).await?)
 }
 
 fn absent_is_fine(failure: plerion_broker::Failure) -> Result<(), plerion_broker::Failure> {

@@ -56,7 +56,9 @@ impl Policy {
     }
 }
 
-/// Of these the broker follows messageTTL, retention, deduplication and autoTopicCreation; the others are stored.
+/// Of these the broker follows messageTTL, retention, deduplication, autoTopicCreation, autoSubscriptionCreation,
+/// encryptionRequired, schemaValidationEnforced, and the limits of producers, consumers, subscriptions and unacknowledged
+/// messages; the others are stored.
 const POLICIES: &[Policy] = &[
     policy("messageTTL", "message_ttl_in_seconds", Shape::Count),
     policy("retention", "retention_policies", policy::RETENTION),
@@ -158,10 +160,6 @@ async fn store(broker: &Handle, namespace: &NamespaceName, policy: &Policy, valu
         }
     })
     .await?;
-    if policy.name == "deduplication" {
-        broker.policies_followed(namespace).await?;
-        broker.refresh_deduplication(namespace).await?;
-    }
     DONE
 }
 
@@ -223,5 +221,5 @@ async fn change(
         *policies = serde_json::from_value(value).map_err(invalid)?;
         Ok(())
     };
-    life::updated(broker.resources().namespaces().update(namespace, update).await)
+    life::update(broker, namespace, update).await
 }

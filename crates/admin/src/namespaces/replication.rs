@@ -24,6 +24,6 @@ pub(super) async fn set(at: Permitted<Namespace>, Body(clusters): Body<Vec<Strin
         policies.replication_clusters.clone_from(&clusters);
         Ok(())
     };
-    life::updated(resources.namespaces().update(&at.target.0, update).await)?;
+    life::update(&at.broker, &at.target.0, update).await?;
     Ok(StatusCode::OK)
 }

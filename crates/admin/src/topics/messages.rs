@@ -1,5 +1,7 @@
 //! Single messages and where they are.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -7,6 +9,7 @@ use plerion_broker::Peeked;
 use plerion_resources::names::TopicName;
 use plerion_subscription::Position;
 use plerion_wire::{Payload, metadata};
+use serde_json::json;
 
 use super::position::MessageId;
 use super::subscriptions::not_found;
@@ -100,8 +103,9 @@ fn shown(topic: &TopicName, found: &Peeked) -> Result<Response, Refusal> {
     if !metadata.encryption_keys.is_empty() {
         add("X-Pulsar-Is-Encrypted", "true".to_owned());
     }
-    for pair in &metadata.properties {
-        add(&format!("X-Pulsar-PROPERTY-{}", pair.key), pair.value.clone());
+    if !metadata.properties.is_empty() {
+        let properties: BTreeMap<_, _> = metadata.properties.iter().map(|pair| (&pair.key, &pair.value)).collect();
+        add("X-Pulsar-PROPERTY", json!(properties).to_string());
     }
     Ok((headers, payload.body.to_vec()).into_response())
 }

@@ -32,7 +32,9 @@ const fn policy(name: &'static str, shape: Shape, namespace: &'static str, setti
     Policy { name, shape, namespace, setting }
 }
 
-/// All of these are stored and read back; none of them changes what the broker does.
+/// Of these the broker follows messageTTL, retention, deduplicationEnabled, autoSubscriptionCreation,
+/// schemaValidationEnforced, and the limits of producers, consumers, subscriptions and unacknowledged messages; the others
+/// are stored and read back.
 const POLICIES: &[Policy] = &[
     policy("messageTTL", Shape::Count, "message_ttl_in_seconds", "ttlDurationDefaultInSeconds"),
     policy("retention", policy::RETENTION, "retention_policies", ""),
@@ -198,5 +200,6 @@ async fn store(at: &Permitted<Topic>, mut change: impl FnMut(&mut TopicPolicies)
         Ok(())
     };
     at.broker.resources().topics().update_policies(&at.target.0, change).await?;
+    at.broker.topic_policies_changed(&at.target.0).await?;
     DONE
 }

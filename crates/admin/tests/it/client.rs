@@ -37,13 +37,20 @@ impl Client {
 
     /// The next command of a type; others are passed over, but not errors.
     async fn expect(&mut self, wanted: Type) -> BaseCommand {
+        self.outcome(wanted).await.unwrap()
+    }
+
+    /// The next command of a type, or what an error before it says.
+    async fn outcome(&mut self, wanted: Type) -> Result<BaseCommand, String> {
         loop {
             while let Some(frame) = frame::take(&mut self.read, frame::limit(5 << 20)).unwrap() {
                 let parsed = plerion_wire::Frame::parse(&frame).unwrap();
                 let command = BaseCommand::decode(parsed.command).unwrap();
-                assert!(command.error.is_none(), "{:?}", command.error);
+                if let Some(error) = command.error {
+                    return Err(error.message);
+                }
                 if command.r#type() == wanted {
-                    return command;
+                    return Ok(command);
                 }
             }
             assert_ne!(self.stream.read_buf(&mut self.read).await.unwrap(), 0, "closed");
@@ -51,24 +58,34 @@ impl Client {
     }
 
     pub(crate) async fn produce(&mut self, topic: &str) {
-        let producer = CommandProducer { topic: topic.into(), producer_id: 1, request_id: 1, ..Default::default() };
+        self.try_produce(topic, 1).await.unwrap();
+    }
+
+    /// Opens a producer, or gives what the broker says against it.
+    pub(crate) async fn try_produce(&mut self, topic: &str, id: u64) -> Result<(), String> {
+        let producer = CommandProducer { topic: topic.into(), producer_id: id, request_id: id, ..Default::default() };
         self.send(producer.into()).await;
-        self.expect(Type::ProducerSuccess).await;
+        self.outcome(Type::ProducerSuccess).await.map(drop)
     }
 
     pub(crate) async fn subscribe(&mut self, topic: &str, subscription: &str) {
+        self.try_subscribe(topic, subscription, 1).await.unwrap();
+        self.send(CommandFlow { consumer_id: 1, message_permits: 100 }.into()).await;
+    }
+
+    /// Attaches a consumer that asks for nothing, or gives what the broker says against it.
+    pub(crate) async fn try_subscribe(&mut self, topic: &str, subscription: &str, id: u64) -> Result<(), String> {
         let subscribe = CommandSubscribe {
             topic: topic.into(),
             subscription: subscription.into(),
             sub_type: SubType::Shared.into(),
-            consumer_id: 1,
-            request_id: 2,
+            consumer_id: id,
+            request_id: 100 + id,
             consumer_name: Some("consumer".into()),
             ..Default::default()
         };
         self.send(subscribe.into()).await;
-        self.expect(Type::Success).await;
-        self.send(CommandFlow { consumer_id: 1, message_permits: 100 }.into()).await;
+        self.outcome(Type::Success).await.map(drop)
     }
 
     /// Publishes a message, or a batch of `batch` messages, and waits for the receipt.

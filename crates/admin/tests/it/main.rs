@@ -6,6 +6,7 @@ mod authorization;
 mod brokers;
 mod client;
 mod clusters;
+mod followed_policies;
 mod hostile;
 mod http;
 mod known_bugs;

@@ -1,10 +1,11 @@
 //! What administrators do with namespaces and their topics.
 
-use plerion_resources::names::NamespaceName;
+use plerion_resources::names::{NamespaceName, TopicName};
 
 use super::Handle;
 use crate::failure::Failure;
 use crate::namespaces::BundleName;
+use crate::policies::Scope;
 
 impl Handle {
     /// The bundles of a namespace.
@@ -13,6 +14,32 @@ impl Handle {
     /// [`Failure`] when it is not there.
     pub async fn bundles(&self, namespace: &NamespaceName) -> Result<Vec<BundleName>, Failure> {
         self.core().namespaces.bundles(namespace).await
+    }
+
+    /// Follows the policies of a namespace as they are stored, that it is gone included; in force when this returns.
+    ///
+    /// # Errors
+    /// [`Failure`] when the broker is stopping.
+    pub async fn policies_changed(&self, namespace: &NamespaceName) -> Result<(), Failure> {
+        self.follow(Scope::Namespace(namespace.clone())).await
+    }
+
+    /// Follows the policies of a topic and its partitions as they are stored; in force when this returns.
+    ///
+    /// # Errors
+    /// [`Failure`] when the broker is stopping.
+    pub async fn topic_policies_changed(&self, topic: &TopicName) -> Result<(), Failure> {
+        self.follow(Scope::Topic(topic.base())).await
+    }
+
+    async fn follow(&self, scope: Scope) -> Result<(), Failure> {
+        self.core().forget(&scope);
+        for home in 0..self.core().doors.count() {
+            let scope = scope.clone();
+            let home = u16::try_from(home).unwrap_or(u16::MAX);
+            self.on(home, move |shard| async move { shard.apply_policies_of(&scope).await }).await?;
+        }
+        Ok(())
     }
 
     /// Closes a bundle with all its topics, so that clients come back and they are opened anew.

@@ -171,26 +171,6 @@ impl Handle {
         let namespace = namespace.clone();
         self.on(0, move |shard| async move { listing::topics(&shard, &namespace, kind).await }).await?
     }
-
-    /// Begins or ends deduplication on the open topics of a namespace, or on one topic.
-    ///
-    /// # Errors
-    /// [`Failure`] when the broker is stopping.
-    pub async fn refresh_deduplication(&self, namespace: &NamespaceName) -> Result<(), Failure> {
-        for home in 0..self.core().doors.count() {
-            let namespace = namespace.clone();
-            let home = u16::try_from(home).unwrap_or(u16::MAX);
-            self.on(home, move |shard| async move {
-                for topic in shard.registry.topics() {
-                    if *topic.name().namespace() == namespace {
-                        shard.apply_deduplication(&topic).await;
-                    }
-                }
-            })
-            .await?;
-        }
-        Ok(())
-    }
 }
 
 fn internal(topic: &Topic) -> Option<InternalStats> {

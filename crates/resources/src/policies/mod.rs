@@ -110,6 +110,9 @@ pub struct Policies {
     /// Most consumers of a subscription; 0 for no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_consumers_per_subscription: Option<i32>,
+    /// Most subscriptions of a topic; 0 for no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_subscriptions_per_topic: Option<i32>,
     /// Most topics of the namespace; 0 for no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_topics_per_namespace: Option<i32>,
