@@ -6,12 +6,13 @@ use std::net::TcpStream;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use plerion_test_client::proto::command_ack::AckType;
 use plerion_test_client::proto::command_subscribe::SubType;
 use plerion_test_client::{Client, Consumer, Outgoing, Position};
 use rand::rngs::SmallRng;
 use rand::{RngCore, SeedableRng};
 
-use crate::node::Process;
+use crate::node::{PowerCut, Process};
 use crate::run;
 
 const TOPIC: &str = "persistent://public/default/damaged";
@@ -52,6 +53,43 @@ fn a_damaged_entry_is_passed_over_logged_and_counted() {
         for name in ["plerion_unreadable_entries_total", "plerion_ledger_corrupt_records_total"] {
             assert!(metric(web_port, name) >= 1.0, "{name} does not count it");
         }
+    });
+}
+
+/// What cursors were told is damaged: the topic says so instead of delivering again, until it is told to go on.
+#[test]
+fn damaged_acknowledgements_are_an_error_that_a_setting_passes_over() {
+    run::on_one_thread(async {
+        let mut rng = SmallRng::seed_from_u64(3);
+        let mut node = PowerCut::default();
+        let port = node.boot(1).await.expect("it serves");
+        let mut client = Client::open(port).await.expect("connected");
+        let consumer = Consumer::new(TOPIC, "sub", SubType::Exclusive, 1);
+        client.subscribe(&consumer).await.expect("a subscription");
+        client.produce(TOPIC, 1, "producer").await.expect("a producer");
+        let payload = Outgoing::new("producer", 0, "message").payload();
+        let place = client.publish_and_wait(1, 0, &payload).await.expect("a receipt");
+        client.ack_and_wait(1, AckType::Individual, &[place.into()]).await.expect("acknowledged");
+        node.cut(&mut rng).await;
+        let path = b"public/default/persistent/damaged";
+        for name in node.machine.names() {
+            node.machine.tamper(&name, |bytes| {
+                let places: Vec<_> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(path)).collect();
+                places.into_iter().for_each(|at| bytes[at] ^= 1);
+            });
+        }
+
+        let port = node.boot(1).await.expect("it serves");
+        let refusal = Client::open(port).await.expect("connected").subscribe(&consumer).await.expect_err("damage");
+        assert!(refusal.to_string().contains("corrupt"), "refused with {refusal}");
+        node.cut(&mut rng).await;
+        node.setting = Some("autoSkipNonRecoverableData=true");
+        let port = node.boot(1).await.expect("it serves");
+        let mut client = Client::open(port).await.expect("connected");
+        client.subscribe(&consumer).await.expect("the subscription");
+        client.flow(1, 10).await.expect("permits");
+        let again = client.receive_within(client.patience).await.expect("a message").message().expect("a message");
+        assert_eq!(again.map(|message| message.position), Some(place));
     });
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct PowerCut {
     alive: Option<Alive>,
     config: Option<Config>,
     lies: bool,
+    /// `KEY=VALUE`, beyond the usual settings.
+    pub(crate) setting: Option<&'static str>,
 }
 
 pub(crate) struct Alive {
@@ -60,7 +62,7 @@ impl PowerCut {
         };
         let metadata: SharedMetadataStore = Arc::new(self.metadata.session(&self.machine));
         let shards = format!("numIOThreads={shards}");
-        let settings = SETTINGS.iter().copied().chain([shards.as_str()]);
+        let settings = SETTINGS.iter().copied().chain([shards.as_str()]).chain(self.setting);
         let sources = settings.fold(Sources::new(), |sources, text| sources.argument(text).expect("KEY=VALUE"));
         let (settings, _) = sources.resolve().expect("valid settings");
         let store: StoreFactory = {
