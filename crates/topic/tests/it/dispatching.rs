@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use plerion_subscription::Position;
 use plerion_subscription::dispatcher::Kind;
-use plerion_topic::NewConsumer;
+use plerion_topic::{NewConsumer, Outstanding};
 use plerion_wire::proto::base_command::Type;
 
 use crate::consuming::{filled, numbers, positions};

@@ -2,7 +2,7 @@
 
 use plerion_subscription::Position;
 use plerion_subscription::dispatcher::Kind;
-use plerion_topic::NewConsumer;
+use plerion_topic::{NewConsumer, Outstanding};
 use plerion_wire::proto::base_command::Type;
 
 use crate::message::{Outgoing, ack_with_request};

@@ -1,7 +1,6 @@
 //! Clients that write down what they are told.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
 use std::rc::Rc;
 
 use bytes::Bytes;
