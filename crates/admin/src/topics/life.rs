@@ -31,10 +31,9 @@ pub(super) async fn list(
 
 pub(super) async fn create(at: Permitted<Topic>, Body(properties): Body<Option<BTreeMap<String, String>>>) -> Done {
     let (broker, name) = (&at.broker, &at.target.0);
-    broker.partitions(name, true).await.map_err(|failure| {
-        // Only the namespace can be missing when the topic may be made.
-        Refusal::from(failure).or_not_found("Namespace not found")
-    })?;
+    if !broker.resources().namespaces().exists(name.namespace()).await? {
+        return Err(Refusal::not_found("Namespace not found"));
+    }
     if partition_count(broker, name).await?.is_some() {
         return Err(Refusal::conflict("This topic already exists"));
     }

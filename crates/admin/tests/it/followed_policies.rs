@@ -125,3 +125,13 @@ async fn a_namespace_made_anew_is_not_taken_for_the_old_one() {
         assert_eq!(world.put(&format!("{topic}/partitions"), "4").await.status, 404);
     }
 }
+
+#[tokio::test]
+async fn a_topic_is_made_by_request_where_use_does_not_make_it() {
+    let world = World::start().await;
+    set(&world, &format!("{N}/autoTopicCreation"), r#"{"allowAutoTopicCreation":false}"#).await;
+    let mut client = Client::connect(&world).await;
+    client.try_produce(T, 1).await.unwrap_err();
+    assert_eq!(world.put(&format!("{P}/t"), "").await.status, 204);
+    client.try_produce(T, 2).await.unwrap();
+}
