@@ -22,8 +22,11 @@ pub(crate) enum Message {
     /// The shard is to end.
     Stop,
     /// Anything that is rare.
-    Call(Box<dyn FnOnce(&Rc<Shard>) + Send>),
+    Call(Call),
 }
+
+/// Something to do on another shard.
+pub(crate) type Call = Box<dyn FnOnce(&Rc<Shard>) + Send>;
 
 /// Which end of a topic a client's frame is for.
 #[derive(Clone, Copy)]

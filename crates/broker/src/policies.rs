@@ -124,8 +124,7 @@ impl Shard {
                 break;
             }
         }
-        self.apply_deduplication(topic).await;
-        Ok(())
+        self.apply_deduplication(topic).await
     }
 
     /// Puts the policies of the open topics in `scope` in force.
@@ -138,11 +137,13 @@ impl Shard {
     }
 
     /// Begins or ends deduplication on a topic, as is set for it.
-    pub(crate) async fn apply_deduplication(&self, topic: &Rc<Topic>) {
+    ///
+    /// # Errors
+    /// [`Failure`] when it cannot begin, because what was stored cannot be read: the topic must not be published to,
+    /// lest it take what it has already.
+    pub(crate) async fn apply_deduplication(&self, topic: &Rc<Topic>) -> Result<(), Failure> {
         let wanted = topic.overrides().deduplication.unwrap_or_else(|| self.settings().deduplication.enabled);
-        if let Err(error) = topic.set_deduplication(wanted).await {
-            tracing::warn!(topic = %topic.name(), %error, "deduplication not changed");
-        }
+        Ok(topic.set_deduplication(wanted).await?)
     }
 }
 

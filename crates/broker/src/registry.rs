@@ -197,7 +197,11 @@ impl Shard {
             },
         )?;
         topic.set_overrides(overrides);
-        self.apply_deduplication(&topic).await;
+        if let Err(failure) = self.apply_deduplication(&topic).await {
+            // Nothing was recorded that closing could lose.
+            let _ = topic.close().await;
+            return Err(failure);
+        }
         if created {
             self.core.topic_changes.created(name);
         }

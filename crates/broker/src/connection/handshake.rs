@@ -36,15 +36,13 @@ impl Session {
     /// Whether the client sees what comes for a consumer only some time after the answer to SUBSCRIBE: the one in Go
     /// registers a consumer after it has handled that answer, and drops what comes before.
     pub(crate) fn registers_late(&self) -> bool {
-        self.client_version.starts_with("Pulsar Go")
+        self.client_version.starts_with("Pulsar-Go")
     }
 
     /// Whether the client takes REACHED_END_OF_TOPIC. Clients in C++ and Go close the connection on it.
     pub(crate) fn takes_end_of_topic(&self) -> bool {
         version::supports_reached_end_of_topic(self.protocol_version)
-            && !["Pulsar-CPP", "Pulsar Go", "pulsar-client-python"]
-                .iter()
-                .any(|name| self.client_version.starts_with(name))
+            && !["Pulsar-CPP", "Pulsar-Go", "Pulsar Go"].iter().any(|name| self.client_version.starts_with(name))
     }
 }
 

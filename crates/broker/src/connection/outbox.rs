@@ -61,7 +61,10 @@ impl Outbox {
     }
 
     /// Calls `write` with the front of what waits, and removes as much as it says it wrote.
-    pub(crate) fn write_with<E>(&mut self, write: impl FnOnce(&[IoSlice<'_>]) -> Result<usize, E>) -> Result<Written, E> {
+    pub(crate) fn write_with<E>(
+        &mut self,
+        write: impl FnOnce(&[IoSlice<'_>]) -> Result<usize, E>,
+    ) -> Result<Written, E> {
         let mut slices = [IoSlice::new(&[]); SLICES];
         let mut rest = &self.encoded[..];
         let mut count = 0;
