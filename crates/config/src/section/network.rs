@@ -37,7 +37,7 @@ declare! {
     /// The listener of advertisedListeners whose addresses are given to those who ask for none. When empty: the first.
     "internalListenerName" => internal_listener: Option<String> as OrEmpty<Name> = "";
 
-    /// Shard threads, each of which serves its share of the connections and bundles. None: one for each processor.
+    /// Shard threads, each of which serves its share of the connections and bundles. None: one for every two processors.
     "numIOThreads" => shards: Option<u32> as OrNone<Count>[1..=1024] = "";
 
     /// Largest message, with its metadata, that is taken. A frame may be 10 KiB longer.
