@@ -64,6 +64,7 @@ mod tests {
             let budget = budget.clone();
             async move { budget.wait().await }
         });
+        tokio::task::yield_now().await;
         budget.sub(60);
         tokio::task::yield_now().await;
         assert!(!waiting.is_finished(), "60 of 100 are still under way");
