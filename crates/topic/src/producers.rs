@@ -181,7 +181,8 @@ impl Topic {
             request_id: new.request_id,
             producer_name: new.name.clone(),
             last_sequence_id: Some(self.dedup.borrow().last_sequence_id(&new.name)),
-            schema_version: new.schema_version,
+            // The client in Java reads it without asking whether it is there; no bytes mean no schema.
+            schema_version: Some(new.schema_version.unwrap_or_default()),
             topic_epoch: None,
             producer_ready: Some(false),
         };
