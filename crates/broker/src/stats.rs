@@ -243,7 +243,7 @@ pub(crate) fn type_name(kind: Kind) -> &'static str {
 }
 
 /// A time as Pulsar prints it, in UTC: `2026-11-30T16:10:02.123Z`.
-pub(crate) fn timestamp(ms: u64) -> String {
+pub fn timestamp(ms: u64) -> String {
     let (days, of_day) = (ms / 86_400_000, ms % 86_400_000);
     // Days to a civil date, by Howard Hinnant's algorithm "civil_from_days".
     let shifted = days + 719_468;

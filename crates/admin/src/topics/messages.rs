@@ -6,6 +6,7 @@ use axum::Json;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use plerion_broker::Peeked;
+use plerion_broker::stats::timestamp;
 use plerion_resources::names::TopicName;
 use plerion_subscription::Position;
 use plerion_wire::{Payload, metadata};
@@ -82,12 +83,12 @@ fn shown(topic: &TopicName, found: &Peeked) -> Result<Response, Refusal> {
     add("X-Pulsar-Message-ID", format!("{}{partition}", found.position));
     add("X-Pulsar-producer-name", metadata.producer_name.clone());
     add("X-Pulsar-sequence-id", metadata.sequence_id.to_string());
-    add("X-Pulsar-publish-time", metadata.publish_time.to_string());
+    add("X-Pulsar-publish-time", timestamp(metadata.publish_time));
     if let Some(time) = metadata.event_time.filter(|time| *time > 0) {
-        add("X-Pulsar-event-time", time.to_string());
+        add("X-Pulsar-event-time", timestamp(time));
     }
     if let Some(time) = metadata.deliver_at_time {
-        add("X-Pulsar-deliver-at-time", time.to_string());
+        add("X-Pulsar-deliver-at-time", timestamp(time.max(0).cast_unsigned()));
     }
     if let Some(key) = &metadata.partition_key {
         add("X-Pulsar-partition-key", key.clone());
