@@ -134,6 +134,23 @@ impl Shard {
         }
     }
 
+    /// Makes an attempt for the client of `connection`. If another one stands in its way, that one is asked first
+    /// whether it is still alive; the attempt is made again if not.
+    pub(crate) async fn unless_held<T, F>(
+        self: &Rc<Self>,
+        connection: ConnectionId,
+        attempt: impl Fn() -> F,
+    ) -> Result<T, plerion_topic::Error>
+    where
+        F: Future<Output = Result<T, plerion_topic::Error>>,
+    {
+        let outcome = attempt().await;
+        match outcome.as_ref().err().and_then(plerion_topic::Error::holder) {
+            Some(holder) if holder != connection && !self.is_alive(holder).await => attempt().await,
+            _ => outcome,
+        }
+    }
+
     /// Whether the client of `connection` answers a ping in time; one that does not is disconnected.
     pub(crate) async fn is_alive(self: &Rc<Self>, connection: ConnectionId) -> bool {
         let Some(patience) = self.settings().network.liveness_check_timeout else { return true };

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use plerion_resources::names;
 use plerion_subscription::Position;
 use plerion_subscription::dispatcher::{KeyShared, Kind};
-use plerion_topic::{Consumer, ConsumerKey, NewConsumer, Seat, Start, Target, Topic};
+use plerion_topic::{Consumer, ConsumerKey, NewConsumer, Seat, Start, Target};
 use plerion_wire::ServerError;
 use plerion_wire::proto::{
     self, CommandCloseConsumer, CommandConsumerStats, CommandConsumerStatsResponse, CommandGetLastMessageId,
@@ -80,12 +80,16 @@ async fn create(caller: &Caller, command: CommandSubscribe) -> Result<(u16, Cons
             let settings = shard.settings();
             let may_create = topic.overrides().auto_create_subscription;
             let may_create = may_create.unwrap_or(settings.topics.auto_create_subscription);
-            let new = request(command, connection, client, may_create)?;
+            let mut new = request(command, connection, client, may_create)?;
+            if let Start::Published(seconds) = new.start {
+                let back = seconds.saturating_mul(1_000);
+                new.start = Start::Published(shard.clock().wall_ms().saturating_sub(back));
+            }
             if !settings.subscriptions.types.contains(&config_type(new.kind)) {
                 let why = format!("Topic[{name}] doesn't support {} sub type!", type_name(new.kind));
                 return Err(Failure::not_allowed(why));
             }
-            Ok::<_, Failure>(attach(&shard, &topic, new).await?.key)
+            Ok::<_, Failure>(shard.unless_held(connection, || topic.subscribe(new.clone())).await?.key)
         })
         .await??;
     Ok((home, key))
@@ -137,22 +141,6 @@ fn key_shared(meta: &proto::KeySharedMeta) -> KeyShared {
     KeyShared {
         ranges: sticky.then(|| meta.hash_ranges.iter().map(|range| (range.start, range.end)).collect()),
         allow_out_of_order: meta.allow_out_of_order_delivery.unwrap_or(false),
-    }
-}
-
-/// Attaches; if somebody stands in the way, asks first whether they are still alive.
-async fn attach(shard: &Rc<Shard>, topic: &Rc<Topic>, mut new: NewConsumer) -> Result<Rc<Consumer>, Failure> {
-    if let Start::Published(seconds) = new.start {
-        new.start = Start::Published(shard.clock().wall_ms().saturating_sub(seconds.saturating_mul(1_000)));
-    }
-    match topic.subscribe(new.clone()).await {
-        Err(error) => match error.holder() {
-            Some(holder) if holder != new.connection && !shard.is_alive(holder).await => {
-                Ok(topic.subscribe(new).await?)
-            }
-            _ => Err(error.into()),
-        },
-        Ok(consumer) => Ok(consumer),
     }
 }
 

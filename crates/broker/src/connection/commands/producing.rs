@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use plerion_resources::names::TopicName;
-use plerion_topic::{NewProducer, Producer, ProducerKey, Start};
+use plerion_topic::{NewProducer, ProducerKey, Start};
 use plerion_wire::ServerError;
 use plerion_wire::proto::{self, CommandCloseProducer, CommandProducer, CommandProducerSuccess};
 use tokio::task::spawn_local;
@@ -96,26 +96,11 @@ async fn create(caller: &Caller, command: CommandProducer) -> Result<(u16, Opene
                 schema_version,
                 metadata: properties(command.metadata),
             };
-            let producer = attach(&shard, &topic, new).await?;
+            let producer = shard.unless_held(connection, || topic.attach(new.clone())).await?;
             Ok(Opened { key: producer.key, success: producer.success() })
         })
         .await??;
     Ok((home, opened))
-}
-
-/// Attaches; if somebody stands in the way, asks first whether they are still alive.
-async fn attach(
-    shard: &Rc<Shard>,
-    topic: &Rc<plerion_topic::Topic>,
-    new: NewProducer,
-) -> Result<Rc<Producer>, Failure> {
-    match topic.attach(new.clone()).await {
-        Err(error) => match error.holder() {
-            Some(holder) if holder != new.connection && !shard.is_alive(holder).await => Ok(topic.attach(new).await?),
-            _ => Err(error.into()),
-        },
-        Ok(producer) => Ok(producer),
-    }
 }
 
 async fn initial_subscription(
