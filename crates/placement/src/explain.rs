@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bundle::BundleRange;
 use crate::names::{BrokerId, BundleName};
 
 /// A bundle that is to leave its broker.
@@ -20,6 +21,37 @@ pub struct Move {
     pub reason: MoveReason,
 }
 
+/// A bundle that is to be divided. All its parts stay with its broker until a move says otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Split {
+    /// The bundle.
+    pub bundle: BundleName,
+    /// The broker that has it.
+    pub broker: BrokerId,
+    /// Where to cut: ring positions strictly inside the bundle, rising.
+    pub at: Vec<u32>,
+}
+
+impl Split {
+    /// The names of the parts, in ring order. `None` if the bundle's name holds no range or a cut is not inside it.
+    #[must_use]
+    pub fn children(&self) -> Option<Vec<BundleName>> {
+        let range = self.bundle.range().ok()?;
+        let namespace = self.bundle.namespace();
+        let mut lower = range.lower();
+        let mut children = Vec::with_capacity(self.at.len() + 1);
+        for upper in self.at.iter().copied() {
+            if !range.has_inside(upper) || upper <= lower {
+                return None;
+            }
+            children.push(BundleName::new(namespace, BundleRange::new(lower, upper).ok()?));
+            lower = upper;
+        }
+        children.push(BundleName::new(namespace, BundleRange::new(lower, range.upper()).ok()?));
+        Some(children)
+    }
+}
+
 /// What a move is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum MoveReason {
@@ -32,7 +64,9 @@ pub enum MoveReason {
 /// What a cycle decided, and why.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What to move, in the order of choice.
+    /// What to split, before anything moves.
+    pub splits: Vec<Split>,
+    /// What to move, in the order of choice. A move may name a bundle that a split of the same plan makes.
     pub moves: Vec<Move>,
     /// Why.
     pub explanation: Explanation,
@@ -228,8 +262,12 @@ impl Explanation {
 }
 
 impl Plan {
+    pub(crate) fn empty(explanation: Explanation) -> Self {
+        Self { explanation, ..Self::default() }
+    }
+
     pub(crate) fn blocked(mut explanation: Explanation, block: Block) -> Self {
         explanation.blocked = Some(block);
-        Self { moves: Vec::new(), explanation }
+        Self::empty(explanation)
     }
 }

@@ -3,6 +3,7 @@
 //! Everything here is pure. Clocks, randomness and the view of the cluster are arguments; nothing opens a socket, starts
 //! a task or writes a log. The same inputs therefore give the same decision, and each decision can be replayed.
 
+pub mod balancer;
 pub mod bundle;
 mod constraints;
 pub mod explain;

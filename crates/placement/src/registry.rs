@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
+use crate::balancer::{Manager, ModularProfile, Profile, SimpleProfile, TransferProfile};
 use crate::bundle::split::{
     FlowOrQpsEquallyDivide, RangeEquallyDivide, SpecifiedPositionsDivide, SplitAlgorithm, TopicCountEquallyDivide,
 };
@@ -141,6 +143,7 @@ pub struct Registry {
     shedders: Shelf<dyn Shedder>,
     splitters: Shelf<dyn SplitAlgorithm>,
     filters: Shelf<dyn BrokerFilter>,
+    managers: BTreeMap<String, Arc<dyn Manager>>,
 }
 
 impl Default for Registry {
@@ -151,6 +154,7 @@ impl Default for Registry {
             shedders: Shelf::new("shedder"),
             splitters: Shelf::new("split algorithm"),
             filters: Shelf::new("filter"),
+            managers: BTreeMap::new(),
         };
         registry.add_placement("least-long-term-message-rate", || Box::new(LeastLongTermMessageRate));
         registry.add_placement("least-resource-usage-with-weight", || Box::<LeastResourceUsageWithWeight>::default());
@@ -170,6 +174,14 @@ impl Default for Registry {
         registry.add_filter("broker_anti_affinity_group_filter", || Box::new(AntiAffinityFilter));
         registry.add_filter("broker_isolation_policies_filter", || Box::new(IsolationFilter));
         registry.add_filter("even_bundles_filter", || Box::new(EvenBundlesFilter));
+        let rate = || -> Box<dyn Placement> { Box::new(LeastLongTermMessageRate) };
+        registry.add_manager("threshold", ModularProfile::new(rate, || Box::<ThresholdShedder>::default()));
+        registry.add_manager("overload", ModularProfile::new(rate, || Box::new(OverloadShedder)));
+        registry.add_manager("uniform", ModularProfile::new(rate, || Box::new(UniformLoadShedder)));
+        let avg = ModularProfile::new(|| Box::<AvgPlacement>::default(), || Box::<AvgShedder>::default());
+        registry.add_manager("avg", avg);
+        registry.add_manager("transfer-shedder", TransferProfile);
+        registry.add_manager("simple", SimpleProfile);
         registry
     }
 }
@@ -193,6 +205,33 @@ impl Registry {
     /// Adds a filter, or replaces the one of this name.
     pub fn add_filter(&mut self, name: &str, make: impl Fn() -> Box<dyn BrokerFilter> + Send + Sync + 'static) {
         self.filters.add(name, make);
+    }
+
+    /// Adds a manager that can run as a profile, or replaces the one of this name.
+    pub fn add_manager(&mut self, name: &str, manager: impl Manager + 'static) {
+        self.managers.insert(name.to_owned(), Arc::new(manager));
+    }
+
+    /// The names of [`Registry::profile`] without clocks.
+    pub fn profile_names(&self) -> impl Iterator<Item = &str> {
+        self.managers.keys().map(String::as_str)
+    }
+
+    /// A whole load manager by its name: at Pulsar's clocks as `threshold` or `threshold@pulsar`, at Plerion's as
+    /// `threshold@fast`.
+    ///
+    /// # Errors
+    /// [`UnknownPolicy`].
+    pub fn profile(&self, name: &str) -> Result<Profile, UnknownPolicy> {
+        let (manager, clocks) = name.split_once('@').unwrap_or((name, "pulsar"));
+        let known = || self.managers.keys().flat_map(|name| [name.clone(), format!("{name}@fast")]).collect();
+        let unknown = || UnknownPolicy::new("profile", name, known());
+        let manager = Arc::clone(self.managers.get(manager).ok_or_else(unknown)?);
+        match clocks {
+            "pulsar" => Ok(Profile::at_pulsars_clocks(name, manager)),
+            "fast" => Ok(Profile::at_fast_clocks(name, manager)),
+            _ => Err(unknown()),
+        }
     }
 
     /// The placement of `loadBalancerLoadPlacementStrategy`.

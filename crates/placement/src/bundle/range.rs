@@ -58,6 +58,12 @@ impl BundleRange {
         self.upper - self.lower > 1
     }
 
+    /// The position that cuts the range into halves; `None` if it is too narrow.
+    #[must_use]
+    pub const fn middle(self) -> Option<u32> {
+        if self.can_split() { Some(self.lower + (self.upper - self.lower) / 2) } else { None }
+    }
+
     /// Whether `position` lies strictly inside, so that both parts of a cut there are ranges.
     #[must_use]
     pub const fn has_inside(self, position: u32) -> bool {

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::names::{BrokerId, BundleName};
 
 /// Recent unloads, by which a leader lets bundles and brokers rest. A new leader starts without any.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecentUnloads {
     /// When each bundle was unloaded, in milliseconds since 1970.
     pub bundles: BTreeMap<BundleName, i64>,

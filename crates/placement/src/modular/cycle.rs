@@ -24,7 +24,7 @@ impl ModularManager {
         }
         let grace = settings.load_balancer_shedding_grace_period_minutes.saturating_mul(60_000);
         self.data.recently_unloaded.retain(|_, unloaded| now.saturating_sub(*unloaded) <= grace);
-        let Plan { moves, mut explanation } = self.shedder.decide(&self.data, settings);
+        let Plan { moves, mut explanation, .. } = self.shedder.decide(&self.data, settings);
         self.placement.expect(&moves);
         let mut kept = Vec::with_capacity(moves.len());
         for proposed in moves {
@@ -45,7 +45,7 @@ impl ModularManager {
             explanation.blocked = Some(Block::NoBundles);
         }
         explanation.projected = self.project(&kept, settings);
-        Plan { moves: kept, explanation }
+        Plan { moves: kept, explanation, ..Plan::default() }
     }
 
     /// What `moves` make of the usage of the brokers they concern.

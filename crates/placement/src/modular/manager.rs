@@ -25,7 +25,7 @@ pub struct ModularManager {
     /// The broker of every bundle that was assigned but not reported, and since when, in milliseconds since 1970.
     pub(super) assigned: BTreeMap<BundleName, (BrokerId, i64)>,
     /// Traffic that has left each broker since its latest report, in bytes per second.
-    moved_out: BTreeMap<BrokerId, f64>,
+    pub(super) moved_out: BTreeMap<BrokerId, f64>,
 }
 
 impl ModularManager {
@@ -167,6 +167,17 @@ impl ModularManager {
             bundles.truncate(each.saturating_mul(self.data.brokers.len()));
         }
         bundles
+    }
+
+    /// Forgets a bundle that was split, until its parts are reported.
+    pub fn split(&mut self, parent: &BundleName) {
+        self.unassign(parent);
+        self.data.bundles.remove(parent);
+        self.data.recently_unloaded.remove(parent);
+        for broker in self.data.brokers.values_mut() {
+            broker.local.last_stats.remove(parent);
+            broker.local.bundles.remove(parent);
+        }
     }
 
     /// The part, at most 1, that a bundle is of the traffic a broker still has; the bundle then no longer counts there.

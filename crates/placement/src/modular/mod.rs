@@ -8,12 +8,14 @@ pub mod place;
 mod record;
 mod select;
 pub mod shed;
+mod state;
 
 pub use balance::plan_input;
 pub use data::{BrokerData, LoadData};
 pub use manager::ModularManager;
 pub use record::{ReplayError, ShedRecord};
 pub use select::{Assignment, AssignmentRule, default_filters};
+pub use state::ManagerState;
 
 #[cfg(test)]
 mod tests;

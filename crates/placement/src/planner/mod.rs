@@ -113,7 +113,7 @@ fn describe(input: &PlanInput, found: Found, mut explanation: Explanation) -> Pl
     if moves.is_empty() {
         explanation.blocked = Some(Block::NoBundles);
     }
-    Plan { moves, explanation }
+    Plan { moves, explanation, ..Plan::default() }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rand::RngCore;
+use serde::{Deserialize, Serialize};
 
 use super::{HostedBundles, QuotaBook, QuotaInput, Ranked, Ranking, Strategy, pick, shed};
 use crate::constraints::Constraints;
@@ -12,7 +13,7 @@ use crate::load::{LoadReport, ResourceQuota};
 use crate::names::{BrokerId, BundleName};
 
 /// The state of the Simple manager. It changes only by what it is told.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SimpleManager {
     strategy: Strategy,
     brokers: BTreeMap<BrokerId, Known>,
@@ -23,7 +24,7 @@ pub struct SimpleManager {
     choices: usize,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Known {
     report: LoadReport,
     /// Bundles assigned to the broker that it has not reported.

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use rand::{Rng, RngCore};
+use serde::{Deserialize, Serialize};
 
 use super::Ranking;
 use crate::load::ResourceQuota;
@@ -10,7 +11,7 @@ use crate::names::BrokerId;
 use crate::settings::Settings;
 
 /// How the Simple manager ranks brokers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Strategy {
     /// The leader fills brokers up to the underload threshold before it opens an idle one, and then takes the least
     /// loaded.

@@ -34,7 +34,7 @@ pub fn shed(
 ) -> Plan {
     let overload = settings.load_balancer_broker_overloaded_threshold_percentage;
     let comfort = settings.load_balancer_broker_comfort_load_level_percentage;
-    let mut plan = Plan { moves: Vec::new(), explanation: Explanation::of("simple") };
+    let mut plan = Plan::empty(Explanation::of("simple"));
     plan.explanation.limit("overload threshold %", overload);
     plan.explanation.limit("comfort level %", comfort);
     let is_comfortable = |other: &HostedBundles<'_>| f64::from(other.usage.max_percent()) < comfort;

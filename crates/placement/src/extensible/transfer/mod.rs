@@ -8,6 +8,8 @@ pub use rules::TransferRules;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use self::pair::{Outcome, Pair};
 use self::stats::LoadStats;
 use super::RecentUnloads;
@@ -37,7 +39,7 @@ pub struct ClusterLoad<'a> {
 /// Where Pulsar 4.0 is known to go wrong, this does not: traffic that comes back in an exchange always counts, brokers
 /// whose report is outdated take no part, bundles that come back are checked like those that leave, and a broker without
 /// load gives nothing.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransferShedder {
     hits: u32,
     recent: RecentUnloads,
@@ -86,7 +88,7 @@ impl TransferShedder {
             let block = if holds { Block::HitCount } else { Block::Balanced };
             return Plan::blocked(explanation, block);
         }
-        let mut plan = Plan { moves: Vec::new(), explanation };
+        let mut plan = Plan::empty(explanation);
         let why_nothing = self.pair_up(&condition, stats, load, rules, &mut plan);
         if plan.moves.is_empty() {
             plan.explanation.blocked = Some(why_nothing);

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use rand::RngCore;
+use serde::Deserialize;
+use serde_json::Value;
 
 use super::{Placement, PlacementRequest};
 use crate::explain::Move;
@@ -32,5 +34,14 @@ impl Placement for AvgPlacement {
 
     fn expect(&mut self, moves: &[Move]) {
         self.planned = moves.iter().filter_map(|m| Some((m.bundle.clone(), m.to.clone()?))).collect();
+    }
+
+    fn state(&self) -> Value {
+        serde_json::to_value(&self.planned).unwrap_or_default()
+    }
+
+    fn restore(&mut self, state: &Value) -> Result<(), serde_json::Error> {
+        self.planned = BTreeMap::deserialize(state)?;
+        Ok(())
     }
 }

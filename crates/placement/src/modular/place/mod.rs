@@ -13,6 +13,7 @@ pub use round_robin::RoundRobin;
 use std::collections::BTreeMap;
 
 use rand::RngCore;
+use serde_json::Value;
 
 use super::LoadData;
 use crate::explain::Move;
@@ -46,6 +47,19 @@ pub trait Placement: Send {
 
     /// Hears of a shedder's plan, which may name destinations.
     fn expect(&mut self, _moves: &[Move]) {}
+
+    /// What the placement remembers between requests, for a record.
+    fn state(&self) -> Value {
+        Value::Null
+    }
+
+    /// Takes up where a placement with this state was.
+    ///
+    /// # Errors
+    /// When the state is not one that [`Placement::state`] of this placement gave.
+    fn restore(&mut self, _state: &Value) -> Result<(), serde_json::Error> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use rand::RngCore;
+use serde::Deserialize;
+use serde_json::Value;
 
 use super::{Placement, PlacementRequest};
 use crate::modular::BrokerData;
@@ -60,5 +62,14 @@ impl Placement for LeastResourceUsageWithWeight {
         let margin = request.settings.load_balancer_average_resource_usage_difference_threshold_percentage / 100.0;
         let best = below_average(&scores, margin);
         Selection { broker: pick(&best, rng), best, scores }
+    }
+
+    fn state(&self) -> Value {
+        serde_json::to_value(&self.smoothed).unwrap_or_default()
+    }
+
+    fn restore(&mut self, state: &Value) -> Result<(), serde_json::Error> {
+        self.smoothed = BTreeMap::deserialize(state)?;
+        Ok(())
     }
 }

@@ -1,6 +1,8 @@
 //! Brokers in turn.
 
 use rand::RngCore;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Placement, PlacementRequest};
 use crate::names::BrokerId;
@@ -8,7 +10,7 @@ use crate::selection::Selection;
 
 /// Pulsar's `RoundRobinBrokerSelector`: takes candidates in turn, in the order they had when the turn was set up. The
 /// turn is set up anew when the number of candidates changes or the next one is none.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundRobin {
     turn: Vec<BrokerId>,
     /// Wraps at 2³¹ − 1 as upstream's does, so that two implementations stay in step.
@@ -47,5 +49,14 @@ impl Placement for RoundRobin {
     fn select(&mut self, request: &PlacementRequest<'_>, _rng: &mut dyn RngCore) -> Selection {
         let broker = self.next(request.candidates);
         Selection { best: broker.iter().cloned().collect(), broker, scores: Vec::new() }
+    }
+
+    fn state(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn restore(&mut self, state: &Value) -> Result<(), serde_json::Error> {
+        *self = Self::deserialize(state)?;
+        Ok(())
     }
 }

@@ -116,7 +116,7 @@ impl Shedder for AvgShedder {
     }
 
     fn decide(&mut self, data: &LoadData, settings: &Settings) -> Plan {
-        let mut plan = Plan { moves: Vec::new(), explanation: Explanation::of(self.name()) };
+        let mut plan = Plan::empty(Explanation::of(self.name()));
         let low = settings.load_balancer_avg_shedder_low_threshold;
         plan.explanation.limit("low threshold %", low);
         plan.explanation.limit("high threshold %", settings.load_balancer_avg_shedder_high_threshold);

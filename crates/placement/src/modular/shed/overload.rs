@@ -19,7 +19,7 @@ impl Shedder for OverloadShedder {
     }
 
     fn decide(&mut self, data: &LoadData, settings: &Settings) -> Plan {
-        let mut plan = Plan { moves: Vec::new(), explanation: Explanation::of(self.name()) };
+        let mut plan = Plan::empty(Explanation::of(self.name()));
         let threshold = settings.overload_threshold();
         let weights = settings.weights();
         plan.explanation.limit("overload threshold", threshold);

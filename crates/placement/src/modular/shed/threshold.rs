@@ -93,7 +93,7 @@ impl Shedder for ThresholdShedder {
     }
 
     fn decide(&mut self, data: &LoadData, settings: &Settings) -> Plan {
-        let mut plan = Plan { moves: Vec::new(), explanation: Explanation::of(self.name()) };
+        let mut plan = Plan::empty(Explanation::of(self.name()));
         let average = self.smoothed.add(data, settings);
         plan.explanation.limit("average", average);
         plan.explanation.limit("threshold", settings.load_balancer_broker_threshold_shedder_percentage / 100.0);

@@ -125,7 +125,7 @@ impl Shedder for UniformLoadShedder {
     }
 
     fn decide(&mut self, data: &LoadData, settings: &Settings) -> Plan {
-        let mut plan = Plan { moves: Vec::new(), explanation: Explanation::of(self.name()) };
+        let mut plan = Plan::empty(Explanation::of(self.name()));
         let Some(goal) = Self::goal(data, settings, &mut plan.explanation) else {
             return Plan::blocked(plan.explanation, Block::Balanced);
         };
