@@ -1,0 +1,8 @@
+//! A client of Apache BookKeeper that does not lose what it acknowledged.
+//!
+//! Entries are written to several bookies; the metadata store says which, and is where a ledger is opened, taken over
+//! and closed. What decides is free of I/O and runs the same in a simulation as in production.
+
+pub mod digest;
+pub mod entry;
+pub mod wire;
