@@ -105,8 +105,28 @@ impl Shard {
         F: Future<Output = T> + 'static,
         T: Send + 'static,
     {
+        self.on_then(home, work, |_, outcome| outcome).await
+    }
+
+    /// Has shard `home` run `work`, and this one `then` with its outcome, before it handles anything that `home` sent it
+    /// after the work was done. Whoever waits for the result of [`on`](Self::on) goes on some time later only.
+    ///
+    /// # Errors
+    /// [`Stopped`] when the broker stops meanwhile.
+    pub(crate) async fn on_then<F, T, R>(
+        self: &Rc<Self>,
+        home: u16,
+        work: impl FnOnce(Rc<Self>) -> F + Send + 'static,
+        then: impl FnOnce(&Rc<Self>, T) -> R + Send + 'static,
+    ) -> Result<R, Stopped>
+    where
+        F: Future<Output = T> + 'static,
+        T: Send + 'static,
+        R: Send + 'static,
+    {
         if home == self.id {
-            return Ok(work(self.clone()).await);
+            let outcome = work(self.clone()).await;
+            return Ok(then(self, outcome));
         }
         let (done, result) = oneshot::channel();
         let asker = self.id;
@@ -115,9 +135,9 @@ impl Shard {
             tokio::task::spawn_local(async move {
                 let outcome = work(shard.clone()).await;
                 // The same way as what the work had for the asker's clients, and so after it.
-                shard.post(asker, move |_| {
+                shard.post(asker, move |asker| {
                     // Whoever asked may be gone by now.
-                    let _ = done.send(outcome);
+                    let _ = done.send(then(asker, outcome));
                 });
             });
         };

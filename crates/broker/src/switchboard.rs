@@ -5,11 +5,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use plerion_topic::{Clients, ConnectionId, ConnectionKey, ProducerRefusal, SendRefusal};
+use plerion_topic::{Clients, ConnectionId, ConnectionKey, ConsumerKey, ProducerKey, ProducerRefusal, SendRefusal};
 use plerion_wire::Payload;
 use plerion_wire::encode::{self, SendReceipt};
 use plerion_wire::payload::CHECKSUM_PART;
-use plerion_wire::proto::BaseCommand;
+use plerion_wire::proto::{BaseCommand, CommandProducerSuccess};
 use slotmap::SlotMap;
 
 use crate::budget::PublishBudget;
@@ -135,20 +135,33 @@ impl Clients for Switchboard {
         self.write(to, Released::default(), Bytes::new(), |buf| encode::command(&command, buf));
     }
 
+    fn admit_producer(
+        &self,
+        to: ConnectionId,
+        producer: ProducerKey,
+        producer_id: u64,
+        success: CommandProducerSuccess,
+    ) {
+        let place = (self.shard, producer);
+        self.with_connection(to, move |connection| connection.producer_admitted(place, producer_id, success));
+    }
+
     fn refuse_producer(&self, to: ConnectionId, refusal: &ProducerRefusal<'_>) {
-        let ProducerRefusal { producer_id, request_id, error, message } = *refusal;
-        let message = message.to_owned();
+        let ProducerRefusal { producer, producer_id, request_id, error, message } = *refusal;
+        let (place, message) = ((self.shard, producer), message.to_owned());
         self.with_connection(to, move |connection| {
-            connection.producer_refused_by_broker(producer_id, request_id, error, &message);
+            connection.producer_refused_by_broker(place, producer_id, request_id, error, &message);
         });
     }
 
-    fn close_producer(&self, to: ConnectionId, producer_id: u64) {
-        self.with_connection(to, move |connection| connection.producer_closed_by_broker(producer_id));
+    fn close_producer(&self, to: ConnectionId, producer: ProducerKey, producer_id: u64) {
+        let place = (self.shard, producer);
+        self.with_connection(to, move |connection| connection.producer_closed_by_broker(place, producer_id));
     }
 
-    fn close_consumer(&self, to: ConnectionId, consumer_id: u64) {
-        self.with_connection(to, move |connection| connection.consumer_closed_by_broker(consumer_id));
+    fn close_consumer(&self, to: ConnectionId, consumer: ConsumerKey, consumer_id: u64) {
+        let place = (self.shard, consumer);
+        self.with_connection(to, move |connection| connection.consumer_closed_by_broker(place, consumer_id));
     }
 }
 

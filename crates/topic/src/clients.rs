@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use plerion_wire::ServerError;
 use plerion_wire::encode::{Message, SendReceipt};
-use plerion_wire::proto::BaseCommand;
+use plerion_wire::proto::{BaseCommand, CommandProducerSuccess};
+
+use crate::{ConsumerKey, ProducerKey};
 
 slotmap::new_key_type! {
     /// A connection's place in the shard that accepted it; a stale key finds nothing.
@@ -36,20 +38,32 @@ pub trait Clients {
     /// Sends any other command.
     fn command(&self, to: ConnectionId, command: BaseCommand);
 
+    /// Tells the client that a producer that waited for its topic may publish now: what it was answered first is no longer
+    /// true.
+    fn admit_producer(
+        &self,
+        to: ConnectionId,
+        producer: ProducerKey,
+        producer_id: u64,
+        success: CommandProducerSuccess,
+    );
+
     /// Refuses the request of a producer that waits for its topic, and forgets it on the connection.
     fn refuse_producer(&self, to: ConnectionId, refusal: &ProducerRefusal<'_>);
 
-    /// Tells the client that its producer is gone, and forgets it on the connection.
-    fn close_producer(&self, to: ConnectionId, producer_id: u64);
+    /// Tells the client that its producer is gone, and forgets it on the connection, unless another one has its id by now.
+    fn close_producer(&self, to: ConnectionId, producer: ProducerKey, producer_id: u64);
 
-    /// Tells the client that its consumer is gone, and forgets it on the connection.
-    fn close_consumer(&self, to: ConnectionId, consumer_id: u64);
+    /// Tells the client that its consumer is gone, and forgets it on the connection, unless another one has its id by now.
+    fn close_consumer(&self, to: ConnectionId, consumer: ConsumerKey, consumer_id: u64);
 }
 
 /// Why a producer waits no longer.
 #[derive(Clone, Copy, Debug)]
 pub struct ProducerRefusal<'a> {
-    /// The producer's id on its connection.
+    /// The producer.
+    pub producer: ProducerKey,
+    /// Its id on its connection.
     pub producer_id: u64,
     /// The request it came with, which still waits for its answer.
     pub request_id: u64,

@@ -98,7 +98,7 @@ impl Subscription {
         for consumer in self.consumers() {
             self.remove(&consumer);
             if knows != Some(consumer.key) {
-                self.context.clients.close_consumer(consumer.connection, consumer.id);
+                self.context.clients.close_consumer(consumer.connection, consumer.key, consumer.id);
             }
         }
     }

@@ -241,7 +241,7 @@ impl Topic {
         spawn_local(async move {
             match topic.grant(&next, Some(promotion.topic_epoch)).await {
                 Ok(()) if next.is_ready() => {
-                    topic.context.clients.command(next.connection, next.success().into());
+                    topic.context.clients.admit_producer(next.connection, next.key, next.id, next.success());
                 }
                 // It was told when it was taken out.
                 Ok(()) => {}
@@ -277,9 +277,10 @@ impl Topic {
         }
         let clients = &self.context.clients;
         match (gone.state.replace(State::Closed), why) {
-            (State::Ready, Some(_)) => clients.close_producer(gone.connection, gone.id),
+            (State::Ready, Some(_)) => clients.close_producer(gone.connection, key, gone.id),
             (State::Waiting, Some(why)) => {
                 let refusal = ProducerRefusal {
+                    producer: key,
                     producer_id: gone.id,
                     request_id: gone.success.borrow().request_id,
                     error: why.server_error(),

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use plerion_topic::{ConsumerKey, ProducerKey};
+use plerion_topic::{ConnectionId, ConsumerKey, ProducerKey};
 use plerion_wire::proto;
 use rustc_hash::FxHashMap;
 
@@ -27,9 +27,53 @@ pub(crate) enum Attached<K, R> {
     Open { home: u16, key: K, reply: R },
 }
 
-/// One attempt to open something.
+/// Sets one attempt to open something apart from all others on its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket(u64);
+
+/// An attempt of a client to open something.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt {
+    pub(crate) connection: ConnectionId,
+    /// The id the client chose for what it opens.
+    pub(crate) id: u64,
+    pub(crate) request_id: u64,
+    pub(crate) ticket: Ticket,
+}
+
+impl Attempt {
+    /// Puts what was opened, if it was, where the attempt was noted; false if the client has lost interest.
+    pub(crate) fn settle<K: Copy, R>(
+        &self,
+        slots: &mut FxHashMap<u64, Attached<K, R>>,
+        opened: Option<Attached<K, R>>,
+    ) -> bool {
+        let wanted = matches!(slots.get(&self.id), Some(Attached::Opening(current)) if *current == self.ticket);
+        match opened {
+            _ if !wanted => {}
+            Some(opened) => {
+                slots.insert(self.id, opened);
+            }
+            None => {
+                slots.remove(&self.id);
+            }
+        }
+        wanted
+    }
+}
+
+/// Forgets what is open under `id`; false if that is not what is at `place`: its client has closed that already.
+pub(crate) fn forget<K: Copy + PartialEq, R>(
+    slots: &mut FxHashMap<u64, Attached<K, R>>,
+    id: u64,
+    place: (u16, K),
+) -> bool {
+    let found = slots.get(&id).and_then(Attached::place) == Some(place);
+    if found {
+        slots.remove(&id);
+    }
+    found
+}
 
 impl<K: Copy, R> Attached<K, R> {
     /// Shard and key, once it is open.
@@ -38,11 +82,6 @@ impl<K: Copy, R> Attached<K, R> {
             Self::Opening(_) => None,
             Self::Open { home, key, .. } => Some((*home, *key)),
         }
-    }
-
-    /// Whether this is the attempt `ticket`, still under way.
-    pub(crate) fn is_attempt(&self, ticket: Ticket) -> bool {
-        matches!(self, Self::Opening(current) if *current == ticket)
     }
 }
 

@@ -24,7 +24,7 @@ mod outbox;
 pub(crate) mod reader;
 mod writer;
 
-pub(crate) use attachments::{Attached, Attachments};
+pub(crate) use attachments::{Attached, Attachments, Attempt, forget};
 pub(crate) use handshake::Session;
 
 use outbox::Outbox;

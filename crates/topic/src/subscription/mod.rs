@@ -157,7 +157,7 @@ impl Subscription {
             self.context.consumers.remove(consumer.key);
             self.dispatcher.borrow_mut().remove_consumer(consumer.session(), now);
             if knows != Some(consumer.key) {
-                self.context.clients.close_consumer(consumer.connection, consumer.id);
+                self.context.clients.close_consumer(consumer.connection, consumer.key, consumer.id);
             }
         }
         self.left();

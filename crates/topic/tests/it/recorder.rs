@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use plerion_subscription::Position;
-use plerion_topic::{Clients, ConnectionId, Consumer, ProducerRefusal, SendRefusal};
+use plerion_topic::{Clients, ConnectionId, Consumer, ConsumerKey, ProducerKey, ProducerRefusal, SendRefusal};
 use plerion_wire::encode::{Message, SendReceipt};
-use plerion_wire::proto::BaseCommand;
 use plerion_wire::proto::base_command::Type;
+use plerion_wire::proto::{BaseCommand, CommandProducerSuccess};
 use plerion_wire::{Payload, ServerError};
 
 /// Something a client was told.
@@ -119,16 +119,20 @@ impl Clients for Recorder {
         self.say(Said::Command { to, command: Box::new(command) });
     }
 
+    fn admit_producer(&self, to: ConnectionId, _: ProducerKey, _: u64, success: CommandProducerSuccess) {
+        self.command(to, success.into());
+    }
+
     fn refuse_producer(&self, to: ConnectionId, refusal: &ProducerRefusal<'_>) {
         let ProducerRefusal { producer_id: producer, request_id: request, error, .. } = *refusal;
         self.say(Said::ProducerRefused { to, producer, request, error });
     }
 
-    fn close_producer(&self, to: ConnectionId, producer: u64) {
+    fn close_producer(&self, to: ConnectionId, _: ProducerKey, producer: u64) {
         self.say(Said::ProducerClosed { to, producer });
     }
 
-    fn close_consumer(&self, to: ConnectionId, consumer: u64) {
+    fn close_consumer(&self, to: ConnectionId, _: ConsumerKey, consumer: u64) {
         self.say(Said::ConsumerClosed { to, consumer });
     }
 }

@@ -17,7 +17,7 @@ use tokio::task::spawn_local;
 
 use super::{Caller, producing::properties, schemas};
 use crate::authorizer::Operation;
-use crate::connection::{Attached, Connection};
+use crate::connection::{Attached, Attempt, Connection, forget};
 use crate::failure::Failure;
 use crate::shard::Shard;
 use crate::stats::{timestamp, type_name};
@@ -25,7 +25,7 @@ use crate::stats::{timestamp, type_name};
 /// Opens a consumer. Asked again under the same id, the client gets the same answer.
 pub(super) fn subscribe(caller: Caller, command: CommandSubscribe) {
     let (id, request_id) = (command.consumer_id, command.request_id);
-    let ticket = {
+    let attempt = {
         let attachments = &mut *caller.connection.attachments.borrow_mut();
         match attachments.consumers.get(&id) {
             Some(Attached::Open { .. }) => return caller.succeed(request_id),
@@ -37,34 +37,44 @@ pub(super) fn subscribe(caller: Caller, command: CommandSubscribe) {
         }
         let ticket = attachments.ticket();
         attachments.consumers.insert(id, Attached::Opening(ticket));
-        ticket
+        Attempt { connection: caller.connection.id, id, request_id, ticket }
     };
     spawn_local(async move {
-        let outcome = create(&caller, command).await;
-        let attachments = &mut *caller.connection.attachments.borrow_mut();
-        let wanted = attachments.consumers.get(&id).is_some_and(|slot| slot.is_attempt(ticket));
-        match outcome {
-            Ok((home, key)) if wanted => {
-                attachments.consumers.insert(id, Attached::Open { home, key, reply: () });
-                caller.succeed(request_id);
-                caller.shard.post(home, move |shard| {
-                    if let Some(consumer) = shard.context.consumers.get(key) {
-                        consumer.answered();
-                    }
-                });
-            }
-            // The client has closed it, or the connection, meanwhile.
-            Ok((home, key)) => detach(&caller.shard, home, key),
-            Err(failure) if wanted => {
-                attachments.consumers.remove(&id);
-                caller.fail(request_id, &failure);
-            }
-            Err(_) => {}
+        if let Err(failure) = create(&caller, attempt, command).await {
+            answer(&caller.shard, attempt, Err(failure));
         }
     });
 }
 
-async fn create(caller: &Caller, command: CommandSubscribe) -> Result<(u16, ConsumerKey), Failure> {
+/// Notes the outcome of an attempt on its connection, and tells the client.
+fn answer(shard: &Rc<Shard>, attempt: Attempt, outcome: Result<(u16, ConsumerKey), Failure>) {
+    let caller = Caller::of(shard, attempt.connection);
+    let wanted = caller.as_ref().filter(|caller| {
+        let opened = outcome.as_ref().ok();
+        let opened = opened.map(|(home, key)| Attached::Open { home: *home, key: *key, reply: () });
+        attempt.settle(&mut caller.connection.attachments.borrow_mut().consumers, opened)
+    });
+    match (outcome, wanted) {
+        (Ok((home, key)), Some(caller)) => {
+            caller.succeed(attempt.request_id);
+            shard.post(home, move |shard| {
+                if let Some(consumer) = shard.context.consumers.get(key) {
+                    consumer.answered();
+                }
+            });
+        }
+        (Err(failure), Some(caller)) => caller.fail(attempt.request_id, &failure),
+        // The client has closed it, or the connection, meanwhile.
+        (Ok((home, key)), None) => detach(shard, home, key),
+        (Err(_), None) => {}
+    }
+}
+
+/// Opens a consumer where its topic lives, and answers.
+///
+/// # Errors
+/// [`Failure`] when it did not come to that; the client has no answer yet.
+async fn create(caller: &Caller, attempt: Attempt, command: CommandSubscribe) -> Result<(), Failure> {
     let name = caller.topic(&command.topic)?;
     if let Err(error) = names::subscription::check(&command.subscription) {
         return Err(Failure::new(ServerError::ProducerBusy, error.to_string()));
@@ -72,27 +82,26 @@ async fn create(caller: &Caller, command: CommandSubscribe) -> Result<(u16, Cons
     caller.authorize(&Operation::Consume(&name, &command.subscription))?;
     let home = caller.shard.home_of(&name).await?;
     let (connection, client) = (caller.connection.id, caller.connection.facts());
-    let key = caller
-        .shard
-        .on(home, move |shard| async move {
-            let topic = shard.readable_topic(&name, command.force_topic_creation != Some(false)).await?;
-            schemas::for_consumer(&shard, &name, &topic, command.schema.as_ref()).await?;
-            let settings = shard.settings();
-            let may_create = topic.overrides().auto_create_subscription;
-            let may_create = may_create.unwrap_or(settings.topics.auto_create_subscription);
-            let mut new = request(command, connection, client, may_create)?;
-            if let Start::Published(seconds) = new.start {
-                let back = seconds.saturating_mul(1_000);
-                new.start = Start::Published(shard.clock().wall_ms().saturating_sub(back));
-            }
-            if !settings.subscriptions.types.contains(&config_type(new.kind)) {
-                let why = format!("Topic[{name}] doesn't support {} sub type!", type_name(new.kind));
-                return Err(Failure::not_allowed(why));
-            }
-            Ok::<_, Failure>(shard.unless_held(connection, || topic.subscribe(new.clone())).await?.key)
-        })
-        .await??;
-    Ok((home, key))
+    let work = move |shard: Rc<Shard>| async move {
+        let topic = shard.readable_topic(&name, command.force_topic_creation != Some(false)).await?;
+        schemas::for_consumer(&shard, &name, &topic, command.schema.as_ref()).await?;
+        let settings = shard.settings();
+        let may_create = topic.overrides().auto_create_subscription;
+        let may_create = may_create.unwrap_or(settings.topics.auto_create_subscription);
+        let mut new = request(command, connection, client, may_create)?;
+        if let Start::Published(seconds) = new.start {
+            let back = seconds.saturating_mul(1_000);
+            new.start = Start::Published(shard.clock().wall_ms().saturating_sub(back));
+        }
+        if !settings.subscriptions.types.contains(&config_type(new.kind)) {
+            let why = format!("Topic[{name}] doesn't support {} sub type!", type_name(new.kind));
+            return Err(Failure::not_allowed(why));
+        }
+        Ok::<_, Failure>((home, shard.unless_held(connection, || topic.subscribe(new.clone())).await?.key))
+    };
+    // The topic may have more to say to the client at once; that must find the consumer on the connection.
+    caller.shard.on_then(home, work, move |shard, outcome| answer(shard, attempt, outcome)).await?;
+    Ok(())
 }
 
 /// What the client asks for, in the topic's terms.
@@ -171,9 +180,11 @@ pub(super) fn detach(shard: &Rc<Shard>, home: u16, key: ConsumerKey) {
 }
 
 impl Connection {
-    /// Tells the client that its consumer is gone, and forgets it.
-    pub(crate) fn consumer_closed_by_broker(&self, id: u64) {
-        self.attachments.borrow_mut().consumers.remove(&id);
+    /// Tells the client that its consumer at `place` is gone, and forgets it.
+    pub(crate) fn consumer_closed_by_broker(&self, place: (u16, ConsumerKey), id: u64) {
+        if !forget(&mut self.attachments.borrow_mut().consumers, id, place) {
+            return;
+        }
         let close = CommandCloseConsumer { consumer_id: id, request_id: u64::MAX, ..CommandCloseConsumer::default() };
         self.send(&close.into());
     }

@@ -6,6 +6,7 @@ use std::future::Future;
 use std::rc::Rc;
 
 use plerion_resources::names::TopicName;
+use plerion_topic::ConnectionId;
 use plerion_wire::ServerError;
 use plerion_wire::proto::BaseCommand;
 use plerion_wire::proto::base_command::Type;
@@ -30,6 +31,12 @@ pub(super) struct Caller {
 }
 
 impl Caller {
+    /// The end of a connection of this shard, while it is open.
+    fn of(shard: &Rc<Shard>, connection: ConnectionId) -> Option<Self> {
+        let connection = shard.switchboard.connection(connection.key)?;
+        Some(Self { shard: shard.clone(), connection })
+    }
+
     /// The topic a client names.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use plerion_wire::proto::{CommandProducer, CommandSubscribe, KeyValue, Schema, c
 
 use crate::support::{Session, World, everywhere, everywhere_with, name, producer, subscription};
 
+mod answers;
 mod coming_and_going;
 mod names;
 
