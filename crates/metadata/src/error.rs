@@ -95,6 +95,17 @@ impl Error {
         matches!(self, Self::BadVersion { .. } | Self::AlreadyExists { .. })
     }
 
+    /// The row for whose sake a write was refused.
+    pub(crate) fn refused_row(&self) -> Option<&str> {
+        match self {
+            Self::BadVersion { path, .. }
+            | Self::NotFound { path }
+            | Self::AlreadyExists { path }
+            | Self::NotEmpty { path } => Some(path),
+            _ => None,
+        }
+    }
+
     pub(crate) fn unavailable(why: impl std::fmt::Display) -> Self {
         Self::Unavailable { why: why.to_string() }
     }

@@ -20,6 +20,7 @@ pub mod path;
 mod record;
 mod row;
 mod sessions;
+mod settle;
 mod store;
 mod watchers;
 
@@ -29,4 +30,5 @@ pub use error::{Error, Result};
 pub use memory::MemoryStore;
 pub use notification::{Notification, NotificationKind, SessionEvent, SessionEvents, Watch};
 pub use record::{Durability, Expect, PutOptions, Record, Stat, Written};
+pub use settle::{delete_settled, put_settled};
 pub use store::{MAX_VALUE_BYTES, MetadataStore, SharedMetadataStore, delete_tree};

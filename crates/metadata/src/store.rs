@@ -24,7 +24,9 @@ const PAGE: usize = 1_000;
 ///
 /// A handle is one session: dropping the future of a write does not undo it, dropping the handle may leave its
 /// ephemeral rows in place until the engine's session time is over. Reads see every write whose call has returned,
-/// on any handle of the same engine.
+/// on any handle of the same engine, and a write that was refused for the sake of a row sees that row: whoever reads
+/// after a lost compare-and-set finds the winner, and what is found does not vanish in a crash, unless it was written
+/// with [`Durability::Eventual`](crate::Durability::Eventual).
 pub trait MetadataStore: Send + Sync + 'static {
     /// The row at `path`, or `None`.
     fn get<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<Record>>>;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::key;
 use crate::row::Row;
 
 /// What a write made of a row: its new contents, or `None` for deleted.
@@ -64,6 +65,14 @@ impl Overlay {
     /// Whether `key` has a change that readers do not see yet. A later one must not overtake it.
     pub(super) fn is_hidden(&self, key: &str) -> bool {
         self.0.get(key).is_some_and(Entry::is_hidden)
+    }
+
+    /// Revision of the last change at or below `key` that readers do not see yet.
+    pub(super) fn last_hidden(&self, key: &str) -> Option<u64> {
+        let (from, end) = (key::below_start(key), key::below_end(key));
+        let below = self.entries(&from..&end).map(|(_, entry)| entry);
+        let hidden = self.0.get(key).into_iter().chain(below).filter(|entry| entry.is_hidden());
+        hidden.map(|entry| entry.head.revision).max()
     }
 
     /// Accepts a change that readers see once it is on disk.

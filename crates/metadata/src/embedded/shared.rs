@@ -9,7 +9,7 @@ use super::codec;
 use super::disk::Snapshot;
 use super::merge::merged;
 use super::overlay::Overlay;
-use super::state::{Durable, Pending, State};
+use super::state::{Durable, Pending, Settled, State};
 use crate::row::Row;
 use crate::{Error, Result, key};
 
@@ -33,11 +33,40 @@ impl Shared {
         }
     }
 
+    /// Does a write: decides it under the lock, and returns when readers see what it did or why it was refused.
+    pub(super) async fn write<T>(&self, mut decide: impl FnMut(&mut State) -> Result<(T, Pending)>) -> Result<T> {
+        loop {
+            match self.decide(&mut decide) {
+                Ok((written, pending)) => {
+                    if let Some(pending) = pending {
+                        pending.await.map_err(|_| Error::Closed)??;
+                    }
+                    return Ok(written);
+                }
+                Err((refused, None)) => return Err(refused),
+                Err((refused, Some(settled))) => {
+                    if settled.await.map_err(|_| Error::Closed)? {
+                        return Err(refused);
+                    }
+                }
+            }
+        }
+    }
+
     /// Decides a write under the lock and wakes the writer if it has to do with it.
-    pub(super) fn write<T>(&self, decide: impl FnOnce(&mut State) -> Result<(T, Pending)>) -> Result<(T, Pending)> {
+    fn decide<T>(
+        &self,
+        decide: &mut impl FnMut(&mut State) -> Result<(T, Pending)>,
+    ) -> Result<(T, Pending), (Error, Option<Settled>)> {
         let mut state = self.state.lock();
         let was_idle = state.overlay.is_empty();
-        let decided = decide(&mut state)?;
+        let decided = match decide(&mut state) {
+            Ok(decided) => decided,
+            Err(refused) => {
+                let settled = refused.refused_row().and_then(|path| state.hold(&key::encode(path)));
+                return Err((refused, settled));
+            }
+        };
         // The writer that waits out an eventual change needs waking only for the first that cannot wait.
         let wake = was_idle || (decided.1.is_some() && state.waiters.len() == 1);
         drop(state);

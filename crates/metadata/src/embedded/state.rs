@@ -49,10 +49,28 @@ impl Waiter {
 /// The end of a write: already seen by readers, or to be awaited.
 pub(super) type Pending = Option<oneshot::Receiver<Result<()>>>;
 
+/// The fate of a change that a refusal rests on: whether readers see it now.
+pub(super) type Settled = oneshot::Receiver<bool>;
+
+/// A write that was refused for the sake of a change on its way to the disk.
+pub(super) struct Refusal {
+    revision: u64,
+    settled: oneshot::Sender<bool>,
+}
+
+impl Refusal {
+    /// Lets the refused writer go on; nobody minds if it has gone.
+    pub(super) fn release(self, is_seen: bool) {
+        let _ = self.settled.send(is_seen);
+    }
+}
+
 pub(super) struct State {
     pub(super) durable: Durable,
     pub(super) overlay: Overlay,
     pub(super) waiters: Vec<Waiter>,
+    /// Refused writes that readers could not understand yet.
+    pub(super) refusals: Vec<Refusal>,
     pub(super) watchers: Watchers,
     pub(super) revision: u64,
     /// Why writes are refused, after an I/O error.
@@ -72,6 +90,7 @@ impl State {
             durable: Durable::Open(Arc::new(snapshot)),
             overlay: Overlay::default(),
             waiters: Vec::new(),
+            refusals: Vec::new(),
             watchers: Watchers::default(),
             revision,
             refused: None,
@@ -139,8 +158,17 @@ impl State {
         (batch, mem::take(&mut self.waiters))
     }
 
-    /// Lets readers see a batch that is on disk.
-    pub(super) fn committed(&mut self, batch: &Batch, waiters: &[Waiter], snapshot: Snapshot) {
+    /// Whom a refusal must wait for: the last change at or below the row that readers do not see yet, if there is one.
+    /// A caller that read before could not tell why it was refused, and would act on a row that a crash can take back.
+    pub(super) fn hold(&mut self, row_key: &str) -> Option<Settled> {
+        let revision = self.overlay.last_hidden(row_key)?;
+        let (settled, wait) = oneshot::channel();
+        self.refusals.push(Refusal { revision, settled });
+        Some(wait)
+    }
+
+    /// Lets readers see a batch that is on disk, and returns the refusals they can understand now.
+    pub(super) fn committed(&mut self, batch: &Batch, waiters: &[Waiter], snapshot: Snapshot) -> Vec<Refusal> {
         self.durable = Durable::Open(Arc::new(snapshot));
         self.overlay.written(&batch.changes);
         for waiter in waiters {
@@ -149,6 +177,7 @@ impl State {
                 change.ok().and_then(|at| batch.changes[at].1.row.as_ref()).map_or(NO_SESSION, |row| row.session);
             self.publish(&waiter.key, waiter.kind, waiter.revision, owner);
         }
+        self.refusals.extract_if(.., |refusal| refusal.revision <= batch.revision).collect()
     }
 
     /// Takes back the changes that did not reach the disk, except those that readers have seen.

@@ -99,22 +99,13 @@ impl EmbeddedStore {
         if !options.sequential {
             self.shared.prefetch(&key::encode(path));
         }
-        let (written, pending) =
-            self.shared.write(|state| state.put(path, value, expect, options, self.session.id()))?;
-        if let Some(pending) = pending {
-            pending.await.map_err(|_| Error::Closed)??;
-        }
-        Ok(written)
+        self.shared.write(|state| state.put(path, value.clone(), expect, options, self.session.id())).await
     }
 
     async fn do_delete(&self, path: &str, expect: Expect) -> Result<()> {
         path::validate_row(path)?;
         self.shared.prefetch(&key::encode(path));
-        let ((), pending) = self.shared.write(|state| Ok(((), state.delete(path, expect)?)))?;
-        match pending {
-            Some(pending) => pending.await.map_err(|_| Error::Closed)?,
-            None => Ok(()),
-        }
+        self.shared.write(|state| Ok(((), state.delete(path, expect)?))).await
     }
 }
 

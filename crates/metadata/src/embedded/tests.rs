@@ -209,3 +209,20 @@ async fn a_store_closes_on_a_disk_that_is_gone() {
     write.unwrap_err();
     assert_eq!(store.get("/a").await, Err(Error::Closed));
 }
+
+#[tokio::test]
+async fn nobody_is_refused_for_a_change_that_comes_to_nothing() {
+    let disk = FaultyDisk::new();
+    let store = open(&disk);
+    disk.space.store(0, Ordering::SeqCst);
+    let create = || store.put("/a", Bytes::new(), Expect::Absent, PutOptions::PERSISTENT);
+    // The second is decided while the first is on its way to a disk that refuses it.
+    let (first, second) = tokio::join!(create(), create());
+    let first = first.unwrap_err();
+    assert!(matches!(first, Error::Unavailable { .. } | Error::UnknownOutcome { .. }), "{first}");
+    let second = second.unwrap_err();
+    assert!(second.is_retryable(), "{second}");
+    disk.space.store(u64::MAX, Ordering::SeqCst);
+    until_written(&store, "/after").await;
+    assert_eq!(store.get("/a").await.unwrap(), None);
+}

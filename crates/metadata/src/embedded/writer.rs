@@ -44,8 +44,9 @@ impl Writer {
             settled = waiters.is_empty();
             disk = match open.commit(&batch, settled).and_then(|()| open.snapshot()) {
                 Ok(snapshot) => {
-                    self.shared.state.lock().committed(&batch, &waiters, snapshot);
+                    let refusals = self.shared.state.lock().committed(&batch, &waiters, snapshot);
                     waiters.into_iter().for_each(|waiter| waiter.resolve(Ok(())));
+                    refusals.into_iter().for_each(|refusal| refusal.release(true));
                     Some(open)
                 }
                 Err(error) => self.recover(open, &error.to_string(), &batch, waiters),
@@ -81,13 +82,15 @@ impl Writer {
     /// lets readers go on. Returns nothing if the store is to be closed.
     fn recover(&self, failed: Disk, why: &str, batch: &Batch, mut waiters: Vec<Waiter>) -> Option<Disk> {
         tracing::error!(why, "the metadata store could not write; writes are refused until it can");
-        let refused = {
+        let (refused, undecided) = {
             let mut state = self.shared.state.lock();
             state.refused = Some(why.to_owned());
             state.durable = Durable::Reopening;
-            mem::take(&mut state.waiters)
+            (mem::take(&mut state.waiters), mem::take(&mut state.refusals))
         };
         fail(refused, |_| Error::unavailable(why));
+        // What these were refused for may never be.
+        undecided.into_iter().for_each(|refusal| refusal.release(false));
         drop(failed);
 
         let unknown = |waiter: &Waiter| Error::UnknownOutcome { path: waiter.path(), why: why.to_owned() };
@@ -152,6 +155,7 @@ impl Writer {
             let mut state = self.shared.state.lock();
             state.watchers.close();
             state.durable = Durable::Failed("the store is closed".to_owned());
+            state.refusals.clear();
             mem::take(&mut state.waiters)
         };
         fail(waiters, |_| Error::Closed);

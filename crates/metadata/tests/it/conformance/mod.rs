@@ -1,35 +1,34 @@
-//! The contract of `MetadataStore`, checked on every engine, and what the embedded engine promises beyond it.
+//! The contract of `MetadataStore`, held against every engine.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail by panicking")]
-
-mod cluster;
-mod crash;
 mod elections;
-mod embedded;
 mod listing;
-mod model;
 mod sessions;
+mod unknown;
 mod watching;
 mod writes;
 
 /// Runs each case on each engine.
 macro_rules! conformance {
-    ($($module:ident :: { $($case:ident),* $(,)? })*) => {
-        mod memory {
-            $($(
-                #[tokio::test]
-                async fn $case() {
-                    crate::$module::$case(&crate::cluster::Cluster::memory()).await;
-                }
-            )*)*
+    ($($cases:tt)*) => {
+        on_engine! { memory [] crate::cluster::Cluster::memory(); $($cases)* }
+        on_engine! { on_disk [] crate::cluster::Cluster::embedded(); $($cases)* }
+    };
+}
+
+macro_rules! on_engine {
+    ($engine:ident $attributes:tt $open:expr; $($module:ident :: { $($case:ident),* $(,)? })*) => {
+        mod $engine {
+            $($(case! { $attributes $case $module $open })*)*
         }
-        mod on_disk {
-            $($(
-                #[tokio::test]
-                async fn $case() {
-                    crate::$module::$case(&crate::cluster::Cluster::embedded()).await;
-                }
-            )*)*
+    };
+}
+
+macro_rules! case {
+    ([$(#[$attribute:meta])*] $case:ident $module:ident $open:expr) => {
+        #[tokio::test]
+        $(#[$attribute])*
+        async fn $case() {
+            super::$module::$case(&$open).await;
         }
     };
 }
@@ -37,8 +36,13 @@ macro_rules! conformance {
 conformance! {
     writes::{
         versions_count_changes, a_write_happens_only_as_expected, revisions_never_repeat, deletes_follow_their_rules,
-        sequential_paths_sort_by_creation, bad_input_is_refused, one_of_many_writers_wins, counters_lose_nothing,
+        sequential_paths_sort_by_creation, sequential_paths_are_nobody_elses, bad_input_is_refused,
+        one_of_many_writers_wins, a_lost_race_shows_its_winner, counters_lose_nothing,
         eventual_writes_are_seen_at_once, reads_by_another_handle_see_every_acknowledged_write,
+    }
+    unknown::{
+        an_unknown_outcome_that_happened_is_found, an_unknown_outcome_that_did_not_happen_is_made_up_for,
+        an_unknown_outcome_that_lost_is_a_conflict, an_unknown_delete_is_settled,
     }
     listing::{children_are_one_level, pages_have_no_gaps, trees_are_deleted, a_row_needs_no_parent}
     watching::{

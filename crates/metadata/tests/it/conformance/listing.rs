@@ -5,7 +5,7 @@ use plerion_metadata::{Expect, delete_tree};
 use crate::cluster::{Cluster, put};
 
 pub(crate) async fn children_are_one_level(cluster: &Cluster) {
-    let store = cluster.store();
+    let store = cluster.store().await;
     for path in ["/t/b/x/y", "/t/a", "/t/a/1", "/t/a-b", "/t/a/2", "/u", "/t/é"] {
         put(&store, path, "x").await;
     }
@@ -17,7 +17,7 @@ pub(crate) async fn children_are_one_level(cluster: &Cluster) {
 }
 
 pub(crate) async fn pages_have_no_gaps(cluster: &Cluster) {
-    let store = cluster.store();
+    let store = cluster.store().await;
     let mut expected = Vec::new();
     for at in 0..25 {
         put(&store, &format!("/p/{at:02}"), "x").await;
@@ -52,7 +52,7 @@ pub(crate) async fn pages_have_no_gaps(cluster: &Cluster) {
 }
 
 pub(crate) async fn trees_are_deleted(cluster: &Cluster) {
-    let store = cluster.store();
+    let store = cluster.store().await;
     for path in ["/d", "/d/a", "/d/a/b/c", "/d/e", "/da"] {
         put(&store, path, "x").await;
     }
@@ -62,7 +62,7 @@ pub(crate) async fn trees_are_deleted(cluster: &Cluster) {
 }
 
 pub(crate) async fn a_row_needs_no_parent(cluster: &Cluster) {
-    let store = cluster.store();
+    let store = cluster.store().await;
     put(&store, "/x/y/z", "x").await;
     assert_eq!(store.get("/x/y").await.unwrap(), None);
     assert!(!store.exists("/x").await.unwrap());

@@ -7,7 +7,7 @@ use plerion_metadata::{Error, Expect, MAX_VALUE_BYTES, PutOptions};
 use crate::cluster::{Cluster, put, put_if, value};
 
 pub(crate) async fn versions_count_changes(cluster: &Cluster) {
-    let store = cluster.store();
+    let store = cluster.store().await;
     assert_eq!(store.get("/a").await.unwrap(), None);
     let first = put(&store, "/a", "1").await;
     assert_eq!((first.path.as_str(), first.stat.version), ("/a", 0));
@@ -25,7 +25,7 @@ pub(crate) async fn versions_count_changes(cluster: &Cluster) {
 }
 
 pub(crate) async fn a_write_happens_only_as_expected(cluster: &Cluster) {
-    let store = cluster.store();
+    let store = cluster.store().await;
     let path = "/a".to_owned();
     assert_eq!(
         put_if(&store, "/a", "x", Expect::Version(0)).await.unwrap_err(),
@@ -44,7 +44,7 @@ pub(crate) async fn a_write_happens_only_as_expected(cluster: &Cluster) {
 }
 
 pub(crate) async fn revisions_never_repeat(cluster: &Cluster) {
-    let (one, two) = (cluster.store(), cluster.store());
+    let (one, two) = (cluster.store().await, cluster.store().await);
     let mut last = 0;
     for round in 0..10 {
         let store = if round % 2 == 0 { &one } else { &two };
@@ -57,7 +57,7 @@ pub(crate) async fn revisions_never_repeat(cluster: &Cluster) {
 }
 
 pub(crate) async fn deletes_follow_their_rules(cluster: &Cluster) {
-    let store = cluster.store();
+    let store = cluster.store().await;
     let missing = Error::NotFound { path: "/a".to_owned() };
     for expect in [Expect::Any, Expect::Version(0), Expect::Absent] {
         assert_eq!(store.delete("/a", expect).await.unwrap_err(), missing);
@@ -76,7 +76,7 @@ pub(crate) async fn deletes_follow_their_rules(cluster: &Cluster) {
 }
 
 pub(crate) async fn sequential_paths_sort_by_creation(cluster: &Cluster) {
-    let store = cluster.store();
+    let store = cluster.store().await;
     let mut paths = Vec::new();
     for _ in 0..12 {
         let written = store.put("/q/n-", Bytes::new(), Expect::Any, PutOptions::SEQUENTIAL).await.unwrap();
@@ -89,7 +89,7 @@ pub(crate) async fn sequential_paths_sort_by_creation(cluster: &Cluster) {
 }
 
 pub(crate) async fn bad_input_is_refused(cluster: &Cluster) {
-    let store = cluster.store();
+    let store = cluster.store().await;
     for path in ["", "a", "/a/", "/a//b", "/..", "/a\0b"] {
         assert!(matches!(store.get(path).await, Err(Error::InvalidPath { .. })), "{path:?}");
         assert!(matches!(put_if(&store, path, "x", Expect::Any).await, Err(Error::InvalidPath { .. })));
@@ -111,7 +111,7 @@ pub(crate) async fn bad_input_is_refused(cluster: &Cluster) {
 }
 
 pub(crate) async fn one_of_many_writers_wins(cluster: &Cluster) {
-    let stores: Vec<_> = (0..16).map(|_| cluster.store()).collect();
+    let stores = cluster.stores(16).await;
     for round in 0..10 {
         let path = format!("/race/{round}");
         let creations = join_all(stores.iter().map(|store| put_if(store, &path, "x", Expect::Absent))).await;
@@ -123,8 +123,68 @@ pub(crate) async fn one_of_many_writers_wins(cluster: &Cluster) {
     }
 }
 
+/// Who lost a compare-and-set finds the winner with the next read.
+pub(crate) async fn a_lost_race_shows_its_winner(cluster: &Cluster) {
+    let stores = cluster.stores(8).await;
+    for round in 0..10 {
+        let (path, below) = (format!("/lost/{round}"), format!("/lost/{round}/below"));
+        join_all(stores.iter().map(async |store| {
+            let put = put_if(store, &path, "x", Expect::Absent).await;
+            assert!(store.exists(&path).await.unwrap(), "{put:?}");
+        }))
+        .await;
+        join_all(stores.iter().map(async |store| {
+            let put = put_if(store, &path, "y", Expect::Version(0)).await;
+            let found = store.get(&path).await.unwrap().unwrap().stat.version;
+            assert_eq!(found, 1, "{put:?}");
+        }))
+        .await;
+        join_all(stores.iter().enumerate().map(async |(at, store)| {
+            if at % 2 == 0 {
+                put(store, &below, "x").await;
+            } else if let Err(Error::NotEmpty { .. }) = store.delete(&path, Expect::Any).await {
+                assert!(store.exists(&below).await.unwrap());
+            }
+        }))
+        .await;
+        delete_surely(&stores[0], &below).await;
+        join_all(stores.iter().map(async |store| {
+            let delete = store.delete(&path, Expect::Any).await;
+            assert!(!store.exists(&path).await.unwrap(), "{delete:?}");
+        }))
+        .await;
+    }
+}
+
+async fn delete_surely(store: &plerion_metadata::SharedMetadataStore, row: &str) {
+    store.delete(row, Expect::Any).await.unwrap();
+    assert!(!store.exists(row).await.unwrap());
+}
+
+pub(crate) async fn sequential_paths_are_nobody_elses(cluster: &Cluster) {
+    let stores = cluster.stores(4).await;
+    let options = PutOptions { ephemeral: true, ..PutOptions::SEQUENTIAL };
+    let last = stores[0].put("/s/n-", Bytes::new(), Expect::Any, options).await.unwrap().path;
+    stores[0].delete(&last, Expect::Any).await.unwrap();
+    let made = join_all(stores.iter().map(async |store| {
+        let mut paths = Vec::new();
+        for _ in 0..10 {
+            let written = store.put("/s/n-", Bytes::new(), Expect::Any, options).await.unwrap();
+            assert!(written.stat.ephemeral && written.stat.created_by_self);
+            paths.push(written.path);
+        }
+        assert!(paths.is_sorted());
+        paths
+    }))
+    .await;
+    let distinct: std::collections::BTreeSet<_> = made.iter().flatten().collect();
+    assert_eq!(distinct.len(), 40);
+    // A number that was given is not given again, although its row was the only one.
+    assert!(distinct.iter().all(|path| **path > last));
+}
+
 pub(crate) async fn counters_lose_nothing(cluster: &Cluster) {
-    let stores: Vec<_> = (0..8).map(|_| cluster.store()).collect();
+    let stores = cluster.stores(8).await;
     put_if(&stores[0], "/n", "0", Expect::Absent).await.unwrap();
     let add = async |store: &plerion_metadata::SharedMetadataStore, durable: bool| {
         let options = if durable { PutOptions::PERSISTENT } else { PutOptions::PERSISTENT.eventual() };
@@ -147,7 +207,7 @@ pub(crate) async fn counters_lose_nothing(cluster: &Cluster) {
 }
 
 pub(crate) async fn eventual_writes_are_seen_at_once(cluster: &Cluster) {
-    let (writer, reader) = (cluster.store(), cluster.store());
+    let (writer, reader) = (cluster.store().await, cluster.store().await);
     let eventual = PutOptions::PERSISTENT.eventual();
     put(&writer, "/e/b", "on disk").await;
     for (path, expect) in [("/e/a", Expect::Absent), ("/e/b", Expect::Version(0)), ("/e/a", Expect::Version(0))] {
@@ -164,7 +224,7 @@ pub(crate) async fn eventual_writes_are_seen_at_once(cluster: &Cluster) {
 }
 
 pub(crate) async fn reads_by_another_handle_see_every_acknowledged_write(cluster: &Cluster) {
-    let (writer, reader) = (cluster.store(), cluster.store());
+    let (writer, reader) = (cluster.store().await, cluster.store().await);
     for round in 0..20 {
         let path = format!("/r/{round}");
         put(&writer, &path, "x").await;

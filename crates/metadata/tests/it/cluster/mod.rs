@@ -1,0 +1,115 @@
+//! Engines behind one face.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use plerion_metadata::{
+    EmbeddedOptions, EmbeddedStore, Expect, MemoryStore, PutOptions, Result, SharedMetadataStore, Written,
+};
+use tempfile::TempDir;
+
+/// One engine; its sessions stand for the processes of a cluster.
+pub(crate) enum Cluster {
+    Memory(MemoryStore),
+    Embedded(EmbeddedStore, #[expect(dead_code, reason = "kept so that the directory stays")] TempDir),
+}
+
+/// A store handle whose session can be ended.
+pub(crate) struct Session {
+    pub(crate) store: SharedMetadataStore,
+    expire: Box<dyn Fn() -> BoxFuture<'static, ()>>,
+}
+
+impl Cluster {
+    pub(crate) fn memory() -> Self {
+        Self::Memory(MemoryStore::new())
+    }
+
+    pub(crate) fn embedded() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = EmbeddedStore::open(&dir.path().join("metadata"), &EmbeddedOptions::default()).unwrap();
+        Self::Embedded(store, dir)
+    }
+
+    /// Whether a change is known everywhere when the call that made it returns.
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self, Self::Memory(_) | Self::Embedded(..))
+    }
+
+    pub(crate) async fn open(&self) -> Session {
+        match self {
+            Self::Memory(store) => Session::new(store.open_session(), async |store| store.expire_session()),
+            Self::Embedded(store, _) => Session::new(store.open_session(), async |store| store.expire_session()),
+        }
+    }
+
+    pub(crate) async fn store(&self) -> SharedMetadataStore {
+        self.open().await.store
+    }
+
+    pub(crate) async fn stores(&self, count: usize) -> Vec<SharedMetadataStore> {
+        let mut stores = Vec::new();
+        for _ in 0..count {
+            stores.push(self.store().await);
+        }
+        stores
+    }
+}
+
+impl Session {
+    fn new<S, F>(store: S, expire: impl Fn(Arc<S>) -> F + 'static) -> Self
+    where
+        S: plerion_metadata::MetadataStore,
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let store = Arc::new(store);
+        let expired = Arc::downgrade(&store);
+        Self {
+            store,
+            expire: Box::new(move || match expired.upgrade() {
+                Some(store) => Box::pin(expire(store)),
+                None => Box::pin(async {}),
+            }),
+        }
+    }
+
+    /// Ends the session as its server does that has not heard of it for too long.
+    pub(crate) fn expire(&self) -> BoxFuture<'static, ()> {
+        (self.expire)()
+    }
+}
+
+/// What a test waits for.
+pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(30), future).await.unwrap()
+}
+
+/// Waits until there is no row at `path`.
+pub(crate) async fn until_gone(store: &SharedMetadataStore, path: &str) {
+    let mut watch = store.watch(path).await.unwrap();
+    while store.exists(path).await.unwrap() {
+        soon(watch.next()).await.unwrap();
+    }
+}
+
+pub(crate) async fn put(store: &SharedMetadataStore, path: &str, value: &'static str) -> Written {
+    put_if(store, path, value, Expect::Any).await.unwrap()
+}
+
+pub(crate) async fn put_if(
+    store: &SharedMetadataStore,
+    path: &str,
+    value: &'static str,
+    expect: Expect,
+) -> Result<Written> {
+    store.put(path, Bytes::from_static(value.as_bytes()), expect, PutOptions::PERSISTENT).await
+}
+
+/// The row's value, which is text.
+pub(crate) async fn value(store: &SharedMetadataStore, path: &str) -> Option<String> {
+    let record = store.get(path).await.unwrap()?;
+    Some(String::from_utf8(record.value.to_vec()).unwrap())
+}
