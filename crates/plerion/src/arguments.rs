@@ -31,6 +31,8 @@ pub(crate) enum Verb {
     /// Load a broker, of Plerion or any other that speaks the Pulsar protocol, and print how it bears it.
     #[command(subcommand)]
     Bench(plerion_bench::Args),
+    /// Run balancing policies on a simulated cluster and print what they do.
+    Simulate(plerion_sim::SimulateArgs),
 }
 
 const STANDALONE_HELP: &str = "\

@@ -52,6 +52,9 @@ pub(crate) enum Failure {
     /// `plerion bench` has failed.
     #[error(transparent)]
     Bench(#[from] plerion_bench::Error),
+    /// `plerion simulate` cannot be run like this.
+    #[error(transparent)]
+    Simulate(#[from] plerion_sim::SimulateError),
     /// A range of entries is none.
     #[error("`{0}` is no range of entries: write N, N-, -M or N-M")]
     EntryRange(String),
@@ -80,6 +83,7 @@ impl Failure {
             Self::ConfigurationFile { .. }
             | Self::Configuration(_)
             | Self::NoSuchKey(_)
+            | Self::Simulate(_)
             | Self::LogFilter { .. }
             | Self::EntryRange(_) => 2,
             Self::DataDirectory(_) | Self::Ledgers(_) | Self::Metadata(_) => 3,

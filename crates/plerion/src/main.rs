@@ -7,6 +7,7 @@ mod failure;
 mod logging;
 mod metrics;
 mod shutdown;
+mod simulate;
 mod standalone;
 mod storage;
 
@@ -40,6 +41,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Verb::Config(options) => print(&configuration::reference(&options)?),
         Verb::Storage(what) => storage::run(&what),
         Verb::Bench(load) => Ok(plerion_bench::run(&load)?),
+        Verb::Simulate(what) => print(&simulate::run(&what)?),
     }
 }
 

@@ -46,9 +46,7 @@ impl Publish {
         let mut client = Client::open(life.port).await?;
         let producer = client.produce(TOPICS[self.topic].name, ID, self.plan().name).await?;
         let mut session = Session { publish: self, client, history: history.clone(), outstanding: VecDeque::new() };
-        if !life.may_refuse {
-            session.check_last_sequence_id(producer.last_sequence_id());
-        }
+        session.check_last_sequence_id(producer.last_sequence_id());
         session.resend().await?;
         let window = Life::window(&mut rng, 256) as usize;
         let entries = if life.mode == Mode::Drain { 1 } else { Life::window(&mut rng, ENTRIES) };
