@@ -7,7 +7,7 @@
 //! | positions | they increase over all lives, and none is given twice |
 //! | deduplication | no message is stored twice |
 //! | ACK_RESPONSE | the entry never comes again |
-//! | an acknowledgement without answer | the entry does not come again if it was sent 100 ms before the end |
+//! | an acknowledgement without answer | the entry does not come again if the broker took it 100 ms before the end, by its clock |
 //!
 //! `PLERION_KILLS` is how often a broker is killed, `PLERION_SEED` what the random choices start from, and
 //! `PLERION_BINARY` the binary that is killed, if not that of this build.
@@ -20,6 +20,7 @@ mod flushes;
 mod history;
 mod kill_9;
 mod message;
+mod metronome;
 mod node;
 mod plan;
 mod power_loss;

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::history::{Figures, History};
+use crate::metronome::Metronome;
 use crate::node::{Fate, Node};
 use crate::workload::{self, Life, Mode, Shared};
 
@@ -22,12 +23,13 @@ pub(crate) struct Run<N> {
     node: N,
     history: Shared,
     rng: SmallRng,
+    metronome: Metronome,
 }
 
 impl<N: Node> Run<N> {
     pub(crate) fn new(node: N, seed: u64) -> Self {
         let history = Rc::new(RefCell::new(History::new(seed, N::MAY_REFUSE)));
-        Self { node, history, rng: SmallRng::seed_from_u64(seed) }
+        Self { node, history, rng: SmallRng::seed_from_u64(seed), metronome: Metronome::start() }
     }
 
     /// Lives and dies until it was killed that often, then checks that nothing is missing and nothing comes back.
@@ -102,9 +104,9 @@ impl<N: Node> Run<N> {
     /// Kills the broker and waits for its clients, who go on with what they find in their sockets.
     async fn die(&mut self, mut clients: JoinSet<()>) {
         let at = Instant::now();
-        self.node.kill(&mut self.rng).await;
+        let last_words = self.node.kill(&mut self.rng).await;
         end_of(&mut clients).await;
-        self.history.borrow_mut().died(at);
+        self.history.borrow_mut().died(at, last_words, self.metronome.late());
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct Figures {
     /// The age of the oldest of them.
     oldest_forgotten: Duration,
     pub(crate) slowest_ack: Duration,
+    /// The longest it took to make acknowledgements durable that want no answer, by the broker's clock.
+    pub(crate) slowest_save: Duration,
     /// The longest time from a start to readiness.
     pub(crate) slowest_start: Duration,
 }
@@ -35,13 +37,14 @@ impl fmt::Display for Figures {
         write!(
             f,
             "{} kills, {} receipts ({} of duplicates), {} deliveries, {} unanswered acks forgotten, the oldest {} ms \
-             before the kill; slowest ack answer {} ms, slowest start {} ms",
+             before the kill; slowest save {} ms, slowest ack answer {} ms, slowest start {} ms",
             self.kills,
             self.receipts,
             self.duplicates,
             self.deliveries,
             self.forgotten,
             self.oldest_forgotten.as_millis(),
+            self.slowest_save.as_millis(),
             self.slowest_ack.as_millis(),
             self.slowest_start.as_millis(),
         )

@@ -7,6 +7,7 @@ use plerion_test_client::{Incoming, Position};
 use tokio::time::Instant;
 
 use crate::message::{self, Entry};
+use crate::node::LastWords;
 use crate::plan::{TOPICS, TopicPlan};
 
 mod figures;
@@ -17,8 +18,6 @@ pub(crate) use subscription::{AckKind, SubscriptionHistory};
 
 /// How old an acknowledgement without an answer may be when a crash forgets it.
 const MAY_FORGET: Duration = Duration::from_millis(100);
-/// How much later than it should a machine that others load too may run a thread, beyond what its answers show.
-const LATE: Duration = Duration::from_millis(100);
 
 /// What clients saw.
 pub(crate) struct History {
@@ -27,8 +26,10 @@ pub(crate) struct History {
     pub(crate) life: u64,
     pub(crate) topics: Vec<TopicHistory>,
     pub(crate) figures: Figures,
-    /// The slowest answer to an acknowledgement in this life: how slow the machine is, whose disk others use too.
+    /// The slowest answer to an acknowledgement in this life. No acknowledgement was longer on its way to the broker.
     slowest_ack: Duration,
+    /// How late the machine had run threads before this life.
+    late_before: Duration,
 }
 
 /// What clients saw of a topic.
@@ -60,7 +61,14 @@ impl History {
     /// Nothing has happened. `may_reopen` says whether topics may be closed and opened again within a life.
     pub(crate) fn new(seed: u64, may_reopen: bool) -> Self {
         let topics = TOPICS.iter().map(|plan| TopicHistory::new(plan, may_reopen)).collect();
-        Self { seed, life: 0, topics, figures: Figures::default(), slowest_ack: Duration::ZERO }
+        Self {
+            seed,
+            life: 0,
+            topics,
+            figures: Figures::default(),
+            slowest_ack: Duration::ZERO,
+            late_before: Duration::ZERO,
+        }
     }
 
     /// Fails with everything needed to look into it.
@@ -85,11 +93,21 @@ impl History {
         }
     }
 
-    /// The life ended at `at`.
-    pub(crate) fn died(&mut self, at: Instant) {
+    /// The life ended at `at`. All in all, the machine has run threads `late` by that much.
+    pub(crate) fn died(&mut self, at: Instant, last_words: Option<LastWords>, late: Duration) {
         self.figures.kills += 1;
+        let machine = late.saturating_sub(std::mem::replace(&mut self.late_before, late));
+        let unsaved = last_words.map_or(MAY_FORGET + machine, |words| words.unsaved.unwrap_or_default());
+        if let Some(words) = last_words {
+            let slowest = words.slowest_save.max(unsaved);
+            self.figures.slowest_save = self.figures.slowest_save.max(slowest);
+            self.require(slowest <= MAY_FORGET + machine, || {
+                format!("{words:?}, where the machine ran threads late by {machine:?}")
+            });
+        }
         let waits = self.topics.iter().flat_map(|topic| &topic.subscriptions).map(|of| of.longest_wait(at)).max();
-        let may_forget = MAY_FORGET + LATE + self.slowest_ack.max(waits.unwrap_or_default());
+        let on_its_way = self.slowest_ack.max(waits.unwrap_or_default());
+        let may_forget = unsaved + on_its_way;
         for subscription in self.topics.iter_mut().flat_map(|topic| &mut topic.subscriptions) {
             subscription.died(at, may_forget);
         }

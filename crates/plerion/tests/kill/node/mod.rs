@@ -36,8 +36,18 @@ pub(crate) trait Node {
     /// Resolves once the broker has died of its own fate, or `after` that time.
     async fn wait(&mut self, after: Duration);
 
-    /// Kills it, if it is not dead, and returns once nothing of it is left.
-    async fn kill(&mut self, rng: &mut SmallRng);
+    /// Kills it, if it is not dead, and returns once nothing of it is left: what was true when it died, if it can be asked.
+    async fn kill(&mut self, rng: &mut SmallRng) -> Option<LastWords>;
+}
+
+/// What a broker that was killed says of itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LastWords {
+    /// How long ago, by its own clock, it had taken the oldest acknowledgement that was not durable; nothing if there was
+    /// none.
+    pub(crate) unsaved: Option<Duration>,
+    /// The longest it took to make acknowledgements durable.
+    pub(crate) slowest_save: Duration,
 }
 
 /// What is to become of a broker.

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use plerion_broker::{AllowAll, Broker, Parts, StoreFactory};
-use plerion_clock::SystemClock;
+use plerion_broker::{AckSaves, AllowAll, Broker, Parts, StoreFactory};
+use plerion_clock::{SharedClock, SystemClock};
 use plerion_config::{LiveSettings, Sources};
 use plerion_ledger::disk::sim::{Faults, Machine};
 use plerion_ledger::embedded::{Config, EmbeddedStore};
@@ -11,7 +11,7 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 
 use super::metadata::Metadata;
-use super::{Fate, Node, SETTINGS, namespace};
+use super::{Fate, LastWords, Node, SETTINGS, namespace};
 
 /// How long a broker whose disk is dead may take to end.
 const END: Duration = Duration::from_secs(20);
@@ -32,6 +32,8 @@ pub(crate) struct Alive {
     pub(crate) broker: Broker,
     pub(crate) ledgers: Arc<EmbeddedStore>,
     pub(crate) metadata: SharedMetadataStore,
+    clock: SharedClock,
+    ack_saves: Vec<Arc<AckSaves>>,
 }
 
 impl PowerCut {
@@ -71,7 +73,7 @@ impl PowerCut {
         };
         let parts = Parts {
             settings: Arc::new(LiveSettings::new(settings)),
-            clock,
+            clock: clock.clone(),
             metadata: metadata.clone(),
             store,
             authorizer: Arc::new(AllowAll),
@@ -80,7 +82,8 @@ impl PowerCut {
         match Broker::start(parts).await {
             Ok(broker) => {
                 let port = broker.port();
-                self.alive = Some(Alive { broker, ledgers, metadata });
+                let ack_saves = broker.handle().ack_saves().await.expect("it runs");
+                self.alive = Some(Alive { broker, ledgers, metadata, clock, ack_saves });
                 port
             }
             Err(_) if self.machine.is_dead() => None,
@@ -89,7 +92,8 @@ impl PowerCut {
     }
 
     /// Ends the broker and starts the machine again.
-    pub(crate) async fn cut(&mut self, rng: &mut SmallRng) {
+    pub(crate) async fn cut(&mut self, rng: &mut SmallRng) -> Option<LastWords> {
+        let last_words = self.alive.as_ref().map(Alive::last_words);
         self.machine.die();
         if let Some(alive) = self.alive.take() {
             let end = tokio::time::timeout(END, alive.broker.stop()).await;
@@ -97,6 +101,16 @@ impl PowerCut {
         }
         self.machine.reboot(rng);
         self.metadata.cut(rng);
+        last_words
+    }
+}
+
+impl Alive {
+    fn last_words(&self) -> LastWords {
+        let now = self.clock.monotonic();
+        let since = self.ack_saves.iter().filter_map(|shard| shard.unsaved_since()).min();
+        let slowest_save = self.ack_saves.iter().map(|shard| shard.slowest()).max().unwrap_or_default();
+        LastWords { unsaved: since.map(|since| now.saturating_sub(since)), slowest_save }
     }
 }
 
@@ -142,7 +156,7 @@ impl Node for PowerCut {
         let _ = tokio::time::timeout(after, dead).await;
     }
 
-    async fn kill(&mut self, rng: &mut SmallRng) {
-        self.cut(rng).await;
+    async fn kill(&mut self, rng: &mut SmallRng) -> Option<LastWords> {
+        self.cut(rng).await
     }
 }

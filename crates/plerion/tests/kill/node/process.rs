@@ -11,7 +11,7 @@ use rand::rngs::SmallRng;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
-use super::{Fate, Node, SETTINGS, namespace};
+use super::{Fate, LastWords, Node, SETTINGS, namespace};
 
 /// A process that is killed with SIGKILL.
 pub(crate) struct Process {
@@ -129,8 +129,9 @@ impl Node for Process {
         }
     }
 
-    async fn kill(&mut self, _: &mut SmallRng) {
+    async fn kill(&mut self, _: &mut SmallRng) -> Option<LastWords> {
         self.end();
+        None
     }
 }
 

@@ -1,0 +1,35 @@
+//! Who is best at what.
+
+use std::fmt::Write as _;
+
+use super::by_scenario;
+use crate::measure::Outcome;
+
+/// J below this difference is a draw.
+const DRAW: f64 = 1e-9;
+
+/// On how many scenarios the first policy has the lowest J, and every one on which it has not.
+#[must_use]
+pub fn losses(outcomes: &[Outcome]) -> String {
+    let (mut scenarios, mut lost, mut text) = (0, 0, String::new());
+    let mut name = "";
+    for group in by_scenario(outcomes) {
+        let Some((first, others)) = group.split_first() else { continue };
+        let Some(best) = others.iter().min_by(|a, b| a.j.total_cmp(&b.j)) else { continue };
+        scenarios += 1;
+        name = &first.policy;
+        if first.j > best.j + DRAW {
+            lost += 1;
+            let _ = writeln!(
+                text,
+                "  {} seed {}: {} has J {:.5} (gap {:.3}), {} has {:.5} (gap {:.3})",
+                first.scenario, first.seed, first.policy, first.j, first.gap, best.policy, best.j, best.gap
+            );
+        }
+    }
+    if scenarios == 0 {
+        return String::new();
+    }
+    let summary = format!("{name} has the lowest J on {} of {scenarios} scenarios\n", scenarios - lost);
+    if lost > 0 { format!("{summary}not on:\n{text}") } else { summary }
+}
