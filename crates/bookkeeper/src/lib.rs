@@ -3,6 +3,10 @@
 //! Entries are written to several bookies; the metadata store says which, and is where a ledger is opened, taken over
 //! and closed. What decides is free of I/O and runs the same in a simulation as in production.
 
+pub mod bookie;
 pub mod digest;
+pub mod directory;
 pub mod entry;
+pub mod ledger_metadata;
+pub mod quorum;
 pub mod wire;

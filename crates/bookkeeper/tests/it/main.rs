@@ -2,5 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod directory;
 mod golden;
+mod metadata_codec;
+mod quorum;
 mod wire_properties;
