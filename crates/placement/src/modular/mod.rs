@@ -1,6 +1,5 @@
 //! The Modular load manager: a leader places and sheds bundles by what all brokers report.
 
-mod balance;
 mod cycle;
 mod data;
 mod manager;
@@ -10,7 +9,6 @@ mod select;
 pub mod shed;
 mod state;
 
-pub use balance::plan_input;
 pub use data::{BrokerData, LoadData};
 pub use manager::ModularManager;
 pub use record::{ReplayError, ShedRecord};

@@ -12,7 +12,6 @@ use crate::explain::{Block, BundleRule, Plan};
 use crate::filter::{AntiAffinity, IsolationPolicies, IsolationPolicy};
 use crate::load::{BundleStats, HostUsage, LocalBrokerData, MIB, NamespaceIsolationData, ResourceUsage};
 use crate::names::{BrokerId, BundleName};
-use crate::planner::PlanOptions;
 use crate::settings::Settings;
 
 /// A cluster whose brokers report whatever the test says.
@@ -279,45 +278,6 @@ fn bundles_that_nobody_has_are_forgotten() {
     assert!(cluster.manager.prune_bundles().is_empty(), "it is on its way");
     cluster.manager.move_failed(&"t/n/1".into());
     assert_eq!(cluster.manager.prune_bundles(), ["t/n/1".into()]);
-}
-
-#[test]
-fn the_own_policy_evens_out_in_one_round_and_keeps_to_the_constraints() {
-    let mut cluster = Cluster::new(OverloadShedder);
-    cluster.isolation = isolation("t/tied", "a", "b", "2");
-    let names: Vec<String> = (0..40).map(|i| if i < 8 { format!("t/tied/{i}") } else { format!("t/n/{i}") }).collect();
-    let all: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 10.0 * MIB)).collect();
-    // a carries everything; c has load of its own that is not its bundles'.
-    cluster.report("a:1", 0.8, &all);
-    cluster.report("b:1", 0.0, &[]);
-    cluster.report("c:1", 0.2, &[]);
-    let balance = |cluster: &mut Cluster, draining: &[BrokerId]| {
-        let options = PlanOptions { gap: 0.02, band: 0.05 };
-        cluster.with(|manager, constraints, now, _| manager.balance(constraints, draining, options, now))
-    };
-    let plan = balance(&mut cluster, &[]);
-    let to = |broker: &str| plan.moves.iter().filter(|m| m.to.as_deref() == Some(broker)).count();
-    // 0.8 of movable and 0.2 of foreign load over three hosts, but only tied bundles may stay on a or go to b alone.
-    assert!(plan.moves.iter().all(|m| !m.bundle.starts_with("t/tied/") || m.to.as_deref() == Some("b:1")));
-    assert_eq!(plan.moves.len(), to("b:1") + to("c:1"));
-    assert!(plan.explanation.projected.iter().all(|projection| projection.after <= 0.341), "{:?}", plan.explanation);
-    let after: BTreeMap<&str, f64> =
-        plan.explanation.projected.iter().map(|projection| (&*projection.broker, projection.after)).collect();
-    assert!(after["c:1"] > 0.2);
-    let share = |broker: &str, own: f64| own + 0.02 * to(broker) as f64;
-    let gone = plan.moves.iter().map(|m| &*m.bundle).collect::<BTreeSet<_>>();
-    let here = |broker: &str| -> Vec<(&str, f64)> {
-        let moved = plan.moves.iter().filter(|m| m.to.as_deref() == Some(broker));
-        moved.map(|m| (&*m.bundle, 10.0 * MIB)).collect()
-    };
-    let left: Vec<(&str, f64)> = all.iter().filter(|(name, _)| !gone.contains(name)).copied().collect();
-    cluster.now += 60 * 60_000;
-    cluster.report("a:1", 0.02 * left.len() as f64, &left);
-    cluster.report("b:1", share("b:1", 0.0), &here("b:1"));
-    cluster.report("c:1", share("c:1", 0.2), &here("c:1"));
-    assert_eq!(balance(&mut cluster, &[]).explanation.blocked, Some(Block::Balanced));
-    let drained = balance(&mut cluster, &["c:1".into()]);
-    assert!(drained.moves.iter().filter(|m| &*m.from == "c:1").count() == here("c:1").len());
 }
 
 proptest! {

@@ -1,7 +1,7 @@
 //! A bounded exhaustive search for plans of few moves.
 
 use super::PlanInput;
-use super::search::{Found, Step};
+use super::search::{Found, Step, totals};
 use super::vector::Total;
 
 /// Plans with more moves than this are left as they are.
@@ -43,12 +43,11 @@ struct Exhaustive<'a> {
 
 impl<'a> Exhaustive<'a> {
     fn new(input: &'a PlanInput, limit: f64) -> Self {
-        let mut used: Vec<Total> = input.brokers.iter().map(|broker| broker.foreign.into()).collect();
+        let used = totals(input);
         let mut bundles = vec![Vec::new(); input.brokers.len()];
         for (index, bundle) in (0_u32..).zip(&input.bundles) {
             let owner = bundle.owner as usize;
-            let (Some(used), Some(bundles)) = (used.get_mut(owner), bundles.get_mut(owner)) else { continue };
-            *used += bundle.load;
+            let Some(bundles) = bundles.get_mut(owner) else { continue };
             if !bundle.held && bundle.group.is_none() {
                 bundles.push(index);
             }
@@ -68,7 +67,7 @@ impl<'a> Exhaustive<'a> {
         let mut above = 0;
         for broker in 0..self.used.len() {
             let (resource, used) = self.utilisation(broker);
-            if used > self.limit + ROUNDING {
+            if used > self.limit.max(self.input.brokers[broker].tolerates) + ROUNDING {
                 above += 1;
                 if worst.is_none_or(|(_, _, most)| used > most) {
                     worst = Some((broker, resource, used));
@@ -80,7 +79,7 @@ impl<'a> Exhaustive<'a> {
             return false;
         }
         let capacity = f64::from(self.input.brokers[from].capacity.0[resource]);
-        let excess = self.used[from].0[resource] - self.limit * capacity;
+        let excess = self.used[from].0[resource] - self.limit.max(self.input.brokers[from].tolerates) * capacity;
         let bundles = self.bundles[from].clone();
         let size = |index: u32| f64::from(self.input.bundles[index as usize].load.0[resource]);
         let biggest = bundles.iter().filter(|index| !self.moved[**index as usize]).map(|index| size(*index));
@@ -123,6 +122,7 @@ impl<'a> Exhaustive<'a> {
         self.steps.iter_mut().zip(swaps_back).for_each(|(step, back)| step.swaps_back = back);
         Found {
             target: found.target,
+            excess: found.excess,
             peak: after.iter().copied().fold(0.0, f64::max),
             loads: found.loads.iter().map(|(before, _)| *before).zip(after).collect(),
             moves: self.steps,

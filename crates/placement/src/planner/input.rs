@@ -1,17 +1,16 @@
 //! The cluster as the planner sees it.
 
 use super::Vector;
-use crate::names::{BrokerId, BundleName};
 
 /// A host.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PlanBroker {
-    /// Its broker.
-    pub id: BrokerId,
     /// What it has of each resource. All 0 drains it: everything has to leave.
     pub capacity: Vector,
     /// What is used on it by others than its bundles, and cannot move.
     pub foreign: Vector,
+    /// Utilisation up to which the host is left alone even where that is above the target.
+    pub tolerates: f64,
 }
 
 /// A class of destinations, an index into [`PlanInput::classes`].
@@ -23,10 +22,8 @@ pub struct Class(pub u32);
 pub struct Group(pub u32);
 
 /// What can move.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PlanBundle {
-    /// Its name.
-    pub name: BundleName,
     /// The broker that has it, an index into [`PlanInput::brokers`].
     pub owner: u32,
     /// What it uses of each resource.

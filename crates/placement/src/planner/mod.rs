@@ -12,10 +12,11 @@ mod vector;
 
 pub use bound::lower_bound;
 pub use input::{Class, Group, PlanBroker, PlanBundle, PlanInput};
+pub use search::Step;
 pub use vector::{RESOURCES, Vector};
 
 use self::search::{Fit, Found, Search};
-use crate::explain::{Block, BrokerRule, BundleRule, Explanation, Move, MoveReason, Plan, Projection};
+use crate::explain::Block;
 
 /// Up to so many bundles a plan that reaches its target is compared with another one all the same.
 const THOROUGH: usize = 10_000;
@@ -36,27 +37,60 @@ impl Default for PlanOptions {
     }
 }
 
+/// A plan, by index.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outline {
+    /// What kept the plan from acting, if it does not.
+    pub blocked: Option<Block>,
+    /// The lower bound.
+    pub bound: f64,
+    /// The utilisation that no broker was to end above.
+    pub target: f64,
+    /// Greatest utilisation before and after.
+    pub peak: (f64, f64),
+    /// The moves, in the order of choice.
+    pub moves: Vec<Step>,
+    /// Utilisation of each broker before and after.
+    pub loads: Vec<(f64, f64)>,
+}
+
 /// Plans the moves that bring every broker to at most (1 + `gap`) times the [`lower_bound`], or as near to it as the
 /// bundles allow.
 #[must_use]
-pub fn plan(input: &PlanInput, options: PlanOptions) -> Plan {
-    let mut explanation = Explanation::of("plerion");
+pub fn plan(input: &PlanInput, options: PlanOptions) -> Outline {
     if input.brokers.len() < 2 {
-        return Plan::blocked(explanation, Block::TooFewBrokers);
+        return Outline { blocked: Some(Block::TooFewBrokers), ..Outline::default() };
     }
     let bound = lower_bound(input);
-    let before = Search::new(input, f64::INFINITY, Fit::Tight).peak();
+    let before = utilisations(input);
+    let peak = before.iter().copied().fold(0.0, f64::max);
     let target = bound * (1.0 + options.gap);
-    explanation.limit("lower bound", bound);
-    explanation.limit("target", target);
-    explanation.limit("acts above", bound * (1.0 + options.band));
-    explanation.limit("peak", before);
-    if before <= bound * (1.0 + options.band.max(options.gap)) {
-        return Plan::blocked(explanation, Block::Balanced);
+    if peak <= bound * (1.0 + options.band.max(options.gap)) {
+        let loads = before.into_iter().map(|used| (used, used)).collect();
+        return Outline { blocked: Some(Block::Balanced), bound, target, peak: (peak, peak), moves: Vec::new(), loads };
     }
+    reach(input, bound, target)
+}
+
+/// Plans the moves that bring every broker to `target`, or as near to it as the bundles allow. `bound` is only passed on.
+#[must_use]
+pub fn reach(input: &PlanInput, bound: f64, target: f64) -> Outline {
     let found = best_search(input, target);
-    explanation.limit("peak after", found.peak);
-    describe(input, found, explanation)
+    let before = found.loads.iter().map(|(before, _)| *before).fold(0.0, f64::max);
+    Outline {
+        blocked: found.moves.is_empty().then_some(Block::NoBundles),
+        bound,
+        target: found.target,
+        peak: (before, found.peak),
+        moves: found.moves,
+        loads: found.loads,
+    }
+}
+
+/// Utilisation of each broker now.
+#[must_use]
+pub fn utilisations(input: &PlanInput) -> Vec<f64> {
+    search::totals(input).iter().zip(&input.brokers).map(|(used, host)| used.utilisation(&host.capacity).1).collect()
 }
 
 /// Searches with the target; where bundles do not allow it, searches again for no more than what was reached, so that
@@ -64,56 +98,27 @@ pub fn plan(input: &PlanInput, options: PlanOptions) -> Plan {
 fn best_search(input: &PlanInput, target: f64) -> Found {
     let run = |target: f64, fit: Fit| Search::new(input, target, fit).run();
     let mut best = run(target, Fit::Tight);
-    if best.peak <= target && input.bundles.len() > THOROUGH {
+    if best.excess <= 0.0 && input.bundles.len() > THOROUGH {
         return best;
     }
-    best = better(best, run(target, Fit::Loose), target);
+    best = better(best, run(target, Fit::Loose));
     let reached = best.peak;
-    if reached > target && reached.is_finite() {
+    if best.excess > 0.0 && reached.is_finite() {
         for fit in [Fit::Tight, Fit::Loose] {
-            best = better(best, run(reached, fit), reached);
+            let again = run(reached, fit);
+            if again.excess <= 0.0 && again.moves.len() < best.moves.len() {
+                best = again;
+            }
         }
+    }
+    if input.bundles.len() > THOROUGH {
+        return best;
     }
     exact::shorten(input, best, target.max(reached))
 }
 
-fn better(a: Found, b: Found, target: f64) -> Found {
-    if b.is_better_than(&a, target) { b } else { a }
-}
-
-fn describe(input: &PlanInput, found: Found, mut explanation: Explanation) -> Plan {
-    let name = |broker: u32| &input.brokers[broker as usize].id;
-    for (broker, (before, after)) in input.brokers.iter().zip(found.loads.iter()) {
-        let rule = if *before > found.target && *after > found.target {
-            BrokerRule::NothingMovable
-        } else if after < before {
-            BrokerRule::Sheds
-        } else if after > before {
-            BrokerRule::Takes
-        } else {
-            BrokerRule::WithinLimits
-        };
-        explanation.judge_broker(&broker.id, *before, rule);
-        if after != before {
-            explanation.projected.push(Projection { broker: broker.id.clone(), before: *before, after: *after });
-        }
-    }
-    let mut moves = Vec::with_capacity(found.moves.len());
-    for step in &found.moves {
-        let bundle = &input.bundles[step.bundle as usize];
-        let rule = if step.swaps_back { BundleRule::SwapsBack } else { BundleRule::Moves };
-        explanation.judge_bundle(&bundle.name, name(step.from), bundle.load.greatest(), rule);
-        moves.push(Move {
-            bundle: bundle.name.clone(),
-            from: name(step.from).clone(),
-            to: Some(name(step.to).clone()),
-            reason: MoveReason::Overloaded,
-        });
-    }
-    if moves.is_empty() {
-        explanation.blocked = Some(Block::NoBundles);
-    }
-    Plan { moves, explanation, ..Plan::default() }
+fn better(a: Found, b: Found) -> Found {
+    if b.is_better_than(&a) { b } else { a }
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Finds the moves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeSet, HashMap};
 
-use super::vector::Total;
-use super::{Group, PlanBundle, PlanInput};
+use super::vector::{Total, share};
+use super::{Group, PlanBundle, PlanInput, Vector};
 
 /// How many bundles are tried at a step before the broker counts as stuck.
 const TRIES: usize = 64;
@@ -28,12 +28,15 @@ pub(super) enum Fit {
 
 /// One move, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Step {
-    pub(super) bundle: u32,
-    pub(super) from: u32,
-    pub(super) to: u32,
+pub struct Step {
+    /// The bundle.
+    pub bundle: u32,
+    /// The broker that has it.
+    pub from: u32,
+    /// The broker that is to have it.
+    pub to: u32,
     /// It makes room for a bigger one.
-    pub(super) swaps_back: bool,
+    pub swaps_back: bool,
 }
 
 /// The outcome of a search.
@@ -42,6 +45,8 @@ pub(super) struct Found {
     pub(super) moves: Vec<Step>,
     /// Greatest utilisation afterwards.
     pub(super) peak: f64,
+    /// How far a broker stays above what it may have.
+    pub(super) excess: f64,
     /// Utilisation of each broker before and after.
     pub(super) loads: Vec<(f64, f64)>,
 }
@@ -56,28 +61,40 @@ pub(super) struct Search<'a> {
     /// The bundles of each broker that were there from the start and have not moved.
     bundles: Vec<Vec<u32>>,
     /// How many bundles of each group each broker has.
-    groups: BTreeMap<(Group, u32), u32>,
+    groups: HashMap<(Group, u32), u32>,
+    /// The brokers below the target, by utilisation.
+    takers: BTreeSet<(u64, u32)>,
+    /// Greatest amount that any host has of each resource.
+    roomiest: Vector,
     moves: Vec<Step>,
 }
 
 impl Found {
     /// Reaches the target, or at least gets nearer to it, with fewer moves where that is equal.
-    pub(super) fn is_better_than(&self, other: &Self, target: f64) -> bool {
-        let beyond = |found: &Self| (found.peak - target).max(0.0);
-        let (own, others) = (beyond(self), beyond(other));
+    pub(super) fn is_better_than(&self, other: &Self) -> bool {
+        let (own, others) = (self.excess, other.excess);
         if (own - others).abs() > ROUNDING { own < others } else { self.moves.len() < other.moves.len() }
     }
 }
 
+/// What is used on each broker.
+pub(super) fn totals(input: &PlanInput) -> Vec<Total> {
+    let mut used: Vec<Total> = input.brokers.iter().map(|broker| broker.foreign.into()).collect();
+    for bundle in &input.bundles {
+        if let Some(used) = used.get_mut(bundle.owner as usize) {
+            *used += bundle.load;
+        }
+    }
+    used
+}
+
 impl<'a> Search<'a> {
     pub(super) fn new(input: &'a PlanInput, target: f64, fit: Fit) -> Self {
-        let mut used: Vec<Total> = input.brokers.iter().map(|broker| broker.foreign.into()).collect();
+        let used = totals(input);
         let mut bundles = vec![Vec::new(); input.brokers.len()];
-        let mut groups = BTreeMap::new();
+        let mut groups = HashMap::new();
         for (index, bundle) in (0_u32..).zip(&input.bundles) {
-            let owner = bundle.owner as usize;
-            let (Some(used), Some(bundles)) = (used.get_mut(owner), bundles.get_mut(owner)) else { continue };
-            *used += bundle.load;
+            let Some(bundles) = bundles.get_mut(bundle.owner as usize) else { continue };
             if let Some(group) = bundle.group {
                 *groups.entry((group, bundle.owner)).or_insert(0) += 1;
             }
@@ -85,29 +102,36 @@ impl<'a> Search<'a> {
                 bundles.push(index);
             }
         }
-        Self { input, target, fit, used, bundles, groups, moves: Vec::new() }
-    }
-
-    /// Greatest utilisation of a broker now.
-    pub(super) fn peak(&self) -> f64 {
-        (0..self.used.len()).map(|broker| self.utilisation(broker).1).fold(0.0, f64::max)
+        let roomiest = Vector(std::array::from_fn(|r| {
+            input.brokers.iter().map(|broker| broker.capacity.0[r]).fold(0.0, f32::max)
+        }));
+        let mut search =
+            Self { input, target, fit, used, bundles, groups, takers: BTreeSet::new(), roomiest, moves: Vec::new() };
+        for broker in 0..input.brokers.len() {
+            search.list(broker);
+        }
+        search
     }
 
     /// Searches once.
     pub(super) fn run(mut self) -> Found {
         let before: Vec<f64> = (0..self.used.len()).map(|broker| self.utilisation(broker).1).collect();
-        let mut order: Vec<usize> = (0..before.len()).filter(|broker| self.is_over(before[*broker])).collect();
+        let mut order: Vec<usize> = (0..before.len()).filter(|broker| self.is_over(*broker, before[*broker])).collect();
         order.sort_by(|a, b| before[*b].total_cmp(&before[*a]));
         for &broker in &order {
             self.relieve(broker);
         }
         for &broker in &order {
-            while self.is_over(self.utilisation(broker).1) && (self.swap(broker) || self.level(broker)) {}
+            while self.is_over(broker, self.utilisation(broker).1) && (self.swap(broker) || self.level(broker)) {}
         }
         self.take_back_needless();
-        let peak = self.peak();
-        let loads = before.into_iter().enumerate().map(|(broker, before)| (before, self.utilisation(broker).1));
-        Found { target: self.target, peak, loads: loads.collect(), moves: self.moves }
+        let after: Vec<f64> = (0..before.len()).map(|broker| self.utilisation(broker).1).collect();
+        let beyond =
+            |(broker, after): (usize, &f64)| if self.is_over(broker, *after) { after - self.target } else { 0.0 };
+        let excess = after.iter().enumerate().map(beyond).fold(0.0, f64::max);
+        let peak = after.iter().copied().fold(0.0, f64::max);
+        let loads = before.into_iter().zip(after).collect();
+        Found { target: self.target, peak, excess, loads, moves: self.moves }
     }
 
     fn bundle(&self, index: u32) -> &'a PlanBundle {
@@ -118,8 +142,25 @@ impl<'a> Search<'a> {
         self.used[broker].utilisation(&self.input.brokers[broker].capacity)
     }
 
-    fn is_over(&self, utilisation: f64) -> bool {
+    fn is_over(&self, broker: usize, utilisation: f64) -> bool {
+        utilisation > self.target.max(self.input.brokers[broker].tolerates) + ROUNDING
+    }
+
+    /// Whether a taker would end above the target.
+    fn is_full(&self, utilisation: f64) -> bool {
         utilisation > self.target + ROUNDING
+    }
+
+    /// Keeps the order of takers true after the broker's use has changed.
+    fn list(&mut self, broker: usize) {
+        let utilisation = self.utilisation(broker).1;
+        if !self.is_full(utilisation) && self.input.brokers[broker].capacity.greatest() > 0.0 {
+            self.takers.insert((utilisation.to_bits(), broker as u32));
+        }
+    }
+
+    fn unlist(&mut self, broker: usize) {
+        self.takers.remove(&(self.utilisation(broker).1.to_bits(), broker as u32));
     }
 
     /// Moves bundles away until the broker is at the target or nothing more can go.
@@ -127,7 +168,7 @@ impl<'a> Search<'a> {
         let mut sorted_by = None;
         loop {
             let (resource, utilisation) = self.utilisation(broker);
-            if !self.is_over(utilisation) {
+            if !self.is_over(broker, utilisation) {
                 return;
             }
             if sorted_by != Some(resource) {
@@ -163,15 +204,25 @@ impl<'a> Search<'a> {
     /// A broker that can take a bundle without exceeding the target, chosen by [`Fit`].
     fn destination(&self, index: u32, from: usize) -> Option<usize> {
         let bundle = self.bundle(index);
-        (0..self.used.len())
-            .filter(|to| *to != from && self.input.allows(bundle, *to) && self.keeps_apart(bundle, from, *to))
-            .map(|to| (to, (self.used[to] + bundle.load).utilisation(&self.input.brokers[to].capacity).1))
-            .filter(|(_, after)| !self.is_over(*after))
-            .max_by(|a, b| match self.fit {
-                Fit::Tight => a.1.total_cmp(&b.1),
-                Fit::Loose => b.1.total_cmp(&a.1),
-            })
-            .map(|(to, _)| to)
+        let least =
+            bundle.load.0.iter().zip(self.roomiest.0).map(|(load, most)| share(f64::from(*load), f64::from(most)));
+        let room = self.target + ROUNDING - least.fold(0.0, f64::max);
+        if room < 0.0 {
+            return None;
+        }
+        let takes = |&&(_, to): &&(u64, u32)| {
+            let to = to as usize;
+            to != from
+                && self.input.allows(bundle, to)
+                && self.keeps_apart(bundle, from, to)
+                && !self.is_full((self.used[to] + bundle.load).utilisation(&self.input.brokers[to].capacity).1)
+        };
+        let mut with_room = self.takers.range(..=(room.to_bits(), u32::MAX));
+        let found = match self.fit {
+            Fit::Tight => with_room.rev().find(takes),
+            Fit::Loose => with_room.find(takes),
+        };
+        found.map(|(_, to)| *to as usize)
     }
 
     /// Whether a group is no closer together after the move than before.
@@ -196,7 +247,7 @@ impl<'a> Search<'a> {
                     }
                     let after = self.exchanged(broker, big, small);
                     let other_after = self.exchanged(other, small, big);
-                    let improves = after < before - ROUNDING && !self.is_over(other_after);
+                    let improves = after < before - ROUNDING && !self.is_full(other_after);
                     if improves && best.is_none_or(|(least, ..)| after < least) {
                         best = Some((after, position, other, place));
                     }
@@ -267,8 +318,12 @@ impl<'a> Search<'a> {
 
     fn shift(&mut self, index: u32, from: usize, to: usize) {
         let bundle = self.bundle(index);
+        self.unlist(from);
+        self.unlist(to);
         self.used[from] -= bundle.load;
         self.used[to] += bundle.load;
+        self.list(from);
+        self.list(to);
         if let Some(group) = bundle.group {
             *self.groups.entry((group, to as u32)).or_insert(0) += 1;
             self.groups.entry((group, from as u32)).and_modify(|count| *count = count.saturating_sub(1));
@@ -285,7 +340,7 @@ impl<'a> Search<'a> {
             let Step { bundle, from, to, .. } = self.moves[position];
             let (from, to) = (from as usize, to as usize);
             let back = (self.used[from] + self.bundle(bundle).load).utilisation(&self.input.brokers[from].capacity).1;
-            if !self.is_over(back) && self.bundle(bundle).group.is_none() {
+            if !self.is_over(from, back) && self.bundle(bundle).group.is_none() {
                 self.shift(bundle, to, from);
                 needed[position] = false;
             }
