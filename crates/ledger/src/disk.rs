@@ -11,6 +11,9 @@ pub mod sim;
 
 pub use directory::Directory;
 
+/// What [`File::write_direct`] takes multiples of, in bytes: no disk in use has longer blocks.
+pub const ALIGNMENT: usize = 4096;
+
 /// One directory, without subdirectories.
 pub trait Disk: Send + Sync + 'static {
     /// Claims the directory for this process for as long as the returned value lives.
@@ -49,14 +52,20 @@ pub trait File: Send + Sync + 'static {
     /// Writes all of `parts`, one after the other.
     fn write_at(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<()>;
 
+    /// Like [`write_at`](Self::write_at), past the page cache where the file system can. The offset and the address and
+    /// length of every part are multiples of [`ALIGNMENT`].
+    fn write_direct(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<()> {
+        self.write_at(parts, offset)
+    }
+
     /// Makes everything written so far durable, and the length with it.
     fn sync(&self) -> io::Result<()>;
 
     /// The length in bytes.
     fn length(&self) -> io::Result<u64>;
 
-    /// Reserves space for the first `length` bytes without changing the length. A file system that cannot reserve
-    /// answers success.
+    /// Reserves space for the first `length` bytes; where nothing was written, they read as zeros. A file system that
+    /// cannot reserve answers success and leaves the length as it was.
     fn reserve(&self, length: u64) -> io::Result<()>;
 
     /// Cuts the file off at `length` bytes and gives reserved space behind it back.

@@ -23,6 +23,7 @@ use plerion_clock::SharedClock;
 use crate::LedgerStore;
 use crate::disk::Disk;
 
+mod aligned;
 mod batch;
 mod block;
 mod config;

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use rand::Rng;
 use rand::rngs::SmallRng;
 
-use super::{Disk, File};
+use super::{ALIGNMENT, Disk, File};
 
 const SECTOR: usize = 512;
 
@@ -328,6 +328,13 @@ impl File for SimFile {
         alive
     }
 
+    fn write_direct(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<()> {
+        let is_aligned =
+            |part: &IoSlice<'_>| part.as_ptr().align_offset(ALIGNMENT) == 0 && part.len().is_multiple_of(ALIGNMENT);
+        assert!(offset.is_multiple_of(ALIGNMENT as u64) && parts.iter().all(is_aligned), "not aligned");
+        self.write_at(parts, offset)
+    }
+
     fn sync(&self) -> io::Result<()> {
         self.machine.call(self.life, true)?;
         let mut state = self.machine.0.lock();
@@ -358,6 +365,8 @@ impl File for SimFile {
         self.machine.has_room(more)?;
         let mut node = self.node.lock();
         node.reserved = node.reserved.max(length);
+        let length = node.bytes.len().max(length as usize);
+        node.bytes.resize(length, 0);
         Ok(())
     }
 

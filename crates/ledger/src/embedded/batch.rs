@@ -10,6 +10,10 @@
 //! 32  u64 sum of the records' header checksums
 //! 40  records
 //! ```
+//! A batch follows the one before it, or, written past the page cache, its header ends at the end of the first page that
+//! the one before it does not touch; zeros fill what is between. In such a batch some records begin with a page, behind
+//! zeros, and zeros fill the last page.
+//!
 //! A batch counts as a whole. The tag keeps batches of a file's earlier life out, the sum keeps out its
 //! records; neither needs a pass over the bytes by the thread that writes. Batch *n* + 1 is written only after batch
 //! *n* was synced: what is broken before a sound later batch is damage, what is broken at the end was never
@@ -19,6 +23,7 @@ use crc32c::crc32c;
 
 use super::record::{self, le_u32, le_u64};
 use super::seed::Seed;
+use crate::disk::ALIGNMENT;
 
 /// The length of a batch's header.
 pub(crate) const HEADER: usize = 40;
@@ -71,20 +76,68 @@ impl Header {
         Self::decode(bytes, tag).map(|header| header.tag)
     }
 
-    /// Whether `records` are the whole and unharmed records of this batch.
-    pub(crate) fn verifies(&self, records: &[u8], seed: Seed) -> bool {
-        let (mut at, mut count, mut sum) = (0, 0, 0u64);
-        while at < records.len() {
-            let Some(header) = record::Header::decode(&records[at..], seed) else { return false };
-            let Some(body) = records.get(at + record::HEADER..at + header.size()) else { return false };
-            if !header.verifies(body) {
+    /// Whether `records`, which lie at `offset` of the file, are the whole and unharmed records of this batch.
+    pub(crate) fn verifies(&self, records: &[u8], offset: u64, seed: Seed) -> bool {
+        let (mut count, mut sum) = (0, 0u64);
+        for found in Records::new(records, offset, seed) {
+            if !found.header.verifies(found.body) {
                 return false;
             }
-            at += header.size();
             count += 1;
-            sum = sum.wrapping_add(u64::from(header.crc));
+            sum = sum.wrapping_add(u64::from(found.header.crc));
         }
         records.len() == self.length as usize && count == self.records && sum == self.sum
+    }
+}
+
+/// Where the header of a batch goes that follows one that ends at `end` and is written past the page cache.
+pub(crate) fn direct_start(end: u64) -> u64 {
+    end.next_multiple_of(ALIGNMENT as u64) + (ALIGNMENT - HEADER) as u64
+}
+
+/// The records in a range of a segment that have a sound header; what is none is taken for padding.
+pub(crate) struct Records<'a> {
+    bytes: &'a [u8],
+    offset: u64,
+    seed: Seed,
+    at: usize,
+}
+
+/// A record as it is met. The body may be damaged: whoever reads an entry verifies it.
+pub(crate) struct Found<'a> {
+    pub(crate) header: record::Header,
+    /// Where it begins in the file.
+    pub(crate) offset: u64,
+    pub(crate) body: &'a [u8],
+}
+
+impl<'a> Records<'a> {
+    /// The records in `bytes`, which lie at `offset` of the file.
+    pub(crate) fn new(bytes: &'a [u8], offset: u64, seed: Seed) -> Self {
+        Self { bytes, offset, seed, at: 0 }
+    }
+
+    /// The record at the place reached, if there is one.
+    fn here(&self) -> Option<Found<'a>> {
+        let header = record::Header::decode(&self.bytes[self.at..], self.seed)?;
+        let body = self.bytes.get(self.at + record::HEADER..self.at + header.size())?;
+        Some(Found { header, offset: self.offset + self.at as u64, body })
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Found<'a>;
+
+    fn next(&mut self) -> Option<Found<'a>> {
+        while self.at < self.bytes.len() {
+            if let Some(found) = self.here() {
+                self.at += found.header.size();
+                return Some(found);
+            }
+            let page = (self.offset + self.at as u64 + 1).next_multiple_of(ALIGNMENT as u64);
+            self.at = (page - self.offset) as usize;
+        }
+        None
     }
 }
 
@@ -109,7 +162,7 @@ mod tests {
         let (header, records) = batch(&[b"a", b"b"]);
         assert_eq!(Header::decode(&header.encode(), 5), Some(header));
         assert_eq!(Header::decode(&header.encode(), 6), None);
-        assert!(header.verifies(&records, SEED));
+        assert!(header.verifies(&records, HEADER as u64, SEED));
     }
 
     #[test]
@@ -118,7 +171,7 @@ mod tests {
         let (_, stale) = batch(&[b"new one", b"old two"]);
         let half = records.len() / 2;
         records[half..].copy_from_slice(&stale[half..]);
-        assert!(!header.verifies(&records, SEED));
+        assert!(!header.verifies(&records, HEADER as u64, SEED));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
+use super::aligned::Aligned;
 use super::inbox::Inbox;
 use super::record;
 use super::seed::Seed;
@@ -12,7 +13,10 @@ use crate::Body;
 
 /// A full block on its way to a journal.
 pub(crate) struct Block {
+    /// The records.
     pub(crate) bytes: Bytes,
+    /// The records and zeros up to whole pages, if they can be written past the page cache.
+    pub(crate) pages: Option<Bytes>,
     pub(crate) records: Vec<Record>,
     /// The sum of the records' header checksums.
     pub(crate) sum: u64,
@@ -39,15 +43,20 @@ pub(crate) const SMALLEST: usize = 4 << 10;
 
 /// A block that is being filled.
 pub(crate) struct Builder {
-    buffer: Vec<u8>,
+    buffer: Aligned,
+    /// How many bytes it is to hold.
+    capacity: usize,
+    is_aligned: bool,
     records: Vec<Record>,
     sum: u64,
     seed: Seed,
 }
 
 impl Builder {
-    pub(crate) fn with_capacity(bytes: usize, seed: Seed) -> Self {
-        Self { buffer: Vec::with_capacity(bytes), records: Vec::new(), sum: 0, seed }
+    /// A block for `capacity` bytes, which can be written past the page cache if `is_aligned`.
+    pub(crate) fn with_capacity(capacity: usize, is_aligned: bool, seed: Seed) -> Self {
+        let buffer = if is_aligned { Aligned::with_capacity(capacity) } else { Aligned::small(capacity) };
+        Self { buffer, capacity, is_aligned, records: Vec::new(), sum: 0, seed }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -56,22 +65,35 @@ impl Builder {
 
     /// Whether a body of `length` bytes fits without the block having to grow.
     pub(crate) fn fits(&self, length: usize) -> bool {
-        self.buffer.len() + record::HEADER + length <= self.buffer.capacity()
+        self.buffer.len() + record::HEADER + length <= self.capacity
     }
 
-    /// Adds an entry: the one copy made of it. Returns where its body is.
+    /// Adds an entry that fits: the one copy made of it. Returns where its body is.
     pub(crate) fn push(&mut self, ledger: u64, entry: u64, body: Body<'_>) -> (u32, u32) {
         let offset = self.buffer.len();
-        self.sum = self.sum.wrapping_add(u64::from(record::encode(&mut self.buffer, self.seed, ledger, entry, body)));
+        let out = self.buffer.for_more(record::HEADER + body.bytes.len());
+        self.sum = self.sum.wrapping_add(u64::from(record::encode(out, self.seed, ledger, entry, body)));
         let (offset, size) = (offset as u32, (self.buffer.len() - offset) as u32);
         self.records.push(Record { ledger, entry, offset, size });
         (offset + record::HEADER as u32, size - record::HEADER as u32)
     }
 
     /// Closes the block; its memory is charged to `account` until the last slice of it is gone.
-    pub(crate) fn finish(self, inbox: &Arc<Inbox>, account: &Account) -> Block {
-        let owner = Owner { charge: account.charge(self.buffer.capacity()), buffer: self.buffer };
-        Block { bytes: Bytes::from_owner(owner), records: self.records, sum: self.sum, inbox: Arc::clone(inbox) }
+    pub(crate) fn finish(mut self, inbox: &Arc<Inbox>, account: &Account) -> Block {
+        let records = self.buffer.range();
+        if self.is_aligned {
+            self.buffer.fill_page();
+        }
+        let pages = self.buffer.range();
+        let owner = Owner { charge: account.charge(self.buffer.memory()), buffer: self.buffer };
+        let memory = Bytes::from_owner(owner);
+        Block {
+            bytes: memory.slice(records),
+            pages: self.is_aligned.then(|| memory.slice(pages)),
+            records: self.records,
+            sum: self.sum,
+            inbox: Arc::clone(inbox),
+        }
     }
 }
 
@@ -104,7 +126,7 @@ impl Drop for Charge {
 }
 
 struct Owner {
-    buffer: Vec<u8>,
+    buffer: Aligned,
     /// Held for what dropping it does.
     #[expect(dead_code, reason = "held for what dropping it does")]
     charge: Charge,
@@ -112,6 +134,6 @@ struct Owner {
 
 impl AsRef<[u8]> for Owner {
     fn as_ref(&self) -> &[u8] {
-        &self.buffer
+        self.buffer.as_ref()
     }
 }

@@ -17,6 +17,9 @@ pub struct Config {
     pub index_cache_bytes: usize,
     /// The most one write holds, in bytes, unless a single block is longer.
     pub batch_bytes: usize,
+    /// From how many bytes on a write goes past the page cache, where the file system can: that saves the kernel's copy,
+    /// and costs a page or two of padding. What is shorter, and what was written long ago, is read through the cache.
+    pub direct_bytes: usize,
     /// How fast the next segments are filled with zeros ahead of use, in bytes per second; 0 to not fill any. When
     /// writing outruns this, segments grow as they are written.
     pub prepare_rate: u64,
@@ -41,6 +44,7 @@ impl Default for Config {
             cache_bytes: 128 << 20,
             index_cache_bytes: 16 << 20,
             batch_bytes: 2 << 20,
+            direct_bytes: 64 << 10,
             prepare_rate: 64 << 20,
             reserve_bytes: 1 << 20,
             rewrite_after: Duration::from_secs(300),

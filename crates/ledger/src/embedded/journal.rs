@@ -14,6 +14,7 @@ mod admit;
 mod batch;
 mod commit;
 mod room;
+mod staging;
 
 pub(crate) use commit::Committer;
 

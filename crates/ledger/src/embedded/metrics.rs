@@ -33,6 +33,8 @@ pub struct Metrics {
     pub failed_batches: Counter,
     /// How long write and sync of a batch took.
     pub sync_latency: Histogram,
+    /// Batches written past the page cache.
+    pub direct_batches: Counter,
     /// How many entries were in a batch.
     pub batch_entries: Histogram,
     /// Reads served from memory, in entries.

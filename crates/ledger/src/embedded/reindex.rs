@@ -2,11 +2,12 @@
 
 use std::io;
 
+use super::batch::Found;
 use super::engine::Engine;
 use super::index::{MemoryIndex, Place};
 use super::layout::segment_name;
 use super::record::{Control, Kind};
-use super::scan::{Found, Scan, scan};
+use super::scan::{Scan, scan};
 use super::segment::{Index, Segment};
 use crate::disk::File;
 

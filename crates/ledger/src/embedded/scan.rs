@@ -4,10 +4,11 @@ use std::io;
 
 use memchr::memmem;
 
+use super::batch::{self, Found, Records};
 use super::layout::{self, DATA_START};
 use super::seed::Seed;
-use super::{batch, open, record};
-use crate::disk::File;
+use super::{open, record};
+use crate::disk::{ALIGNMENT, File};
 
 /// What a scan found beside the records.
 #[derive(Debug)]
@@ -24,13 +25,6 @@ pub(crate) struct Scan {
 pub(crate) struct Damage {
     pub(crate) offset: u64,
     pub(crate) length: u64,
-}
-
-/// A record as the scan meets it. The body may be damaged: whoever reads an entry verifies it.
-pub(crate) struct Found<'a> {
-    pub(crate) header: record::Header,
-    pub(crate) offset: u64,
-    pub(crate) body: &'a [u8],
 }
 
 /// How far behind a broken batch's start a later one is looked for. More than any batch is long, as long as entries
@@ -52,9 +46,9 @@ pub(crate) fn scan(
     let mut scan = Scan { header, end: DATA_START, damage: Vec::new() };
     let mut sequence = 0;
     loop {
-        if let Some(found) = next_batch(&mut window, &header, scan.end, sequence)? {
-            let start = scan.end + batch::HEADER as u64;
-            walk(window.get(start, found.length as usize)?, start, header.seed, &mut visit);
+        if let Some((at, found)) = next_batch(&mut window, &header, scan.end, sequence)? {
+            let start = at + batch::HEADER as u64;
+            Records::new(window.get(start, found.length as usize)?, start, header.seed).for_each(&mut visit);
             scan.end = start + u64::from(found.length);
             sequence = found.sequence + 1;
             continue;
@@ -73,18 +67,30 @@ pub(crate) fn scan(
     }
 }
 
-/// The batch at `at` if it is whole.
+/// The batch that follows the one that ends at `end`, if it is whole, and where it begins.
 fn next_batch(
     window: &mut Window<'_>,
     segment: &layout::Header,
-    at: u64,
+    end: u64,
     sequence: u64,
-) -> io::Result<Option<batch::Header>> {
+) -> io::Result<Option<(u64, batch::Header)>> {
+    if let Some(header) = whole_batch(window, segment, end)? {
+        return Ok((header.sequence >= sequence).then_some((end, header)));
+    }
+    let at = batch::direct_start(end);
+    let direct = whole_batch(window, segment, at)?;
+    // Any other number means that the batch before it is broken.
+    Ok(direct.filter(|header| header.sequence == sequence).map(|header| (at, header)))
+}
+
+/// The batch at `at` if it is whole.
+fn whole_batch(window: &mut Window<'_>, segment: &layout::Header, at: u64) -> io::Result<Option<batch::Header>> {
     let Some(header) = batch::Header::decode(window.get(at, batch::HEADER)?, segment.tag()) else {
         return Ok(None);
     };
-    let records = window.get(at + batch::HEADER as u64, header.length as usize)?;
-    Ok((header.sequence >= sequence && header.verifies(records, segment.seed)).then_some(header))
+    let start = at + batch::HEADER as u64;
+    let records = window.get(start, header.length as usize)?;
+    Ok(header.verifies(records, start, segment.seed).then_some(header))
 }
 
 /// The first batch behind `after` whose header is sound and whose number is greater than that of the batch at `after`.
@@ -136,16 +142,6 @@ pub(crate) fn find_seed(file: &dyn File, number: u64) -> io::Result<Option<Seed>
     Ok(None)
 }
 
-/// Shows the records of a sound batch.
-fn walk(bytes: &[u8], offset: u64, seed: Seed, visit: &mut impl FnMut(Found<'_>)) {
-    let mut at = 0;
-    while let Some(header) = record::Header::decode(&bytes[at..], seed) {
-        let Some(body) = bytes.get(at + record::HEADER..at + header.size()) else { return };
-        visit(Found { header, offset: offset + at as u64, body });
-        at += header.size();
-    }
-}
-
 /// Shows every record in `bytes` that has a sound header, and notes the rest as damage.
 fn salvage(bytes: &[u8], offset: u64, seed: Seed, damage: &mut Vec<Damage>, visit: &mut impl FnMut(Found<'_>)) {
     let mut at = 0;
@@ -174,12 +170,22 @@ fn salvage(bytes: &[u8], offset: u64, seed: Seed, damage: &mut Vec<Damage>, visi
     }
 }
 
-/// Notes a range without records as damage, unless it is just the header of a batch.
+/// Notes a range without records as damage, unless it is just what lies between the records of sound batches.
 fn note(damage: &mut Vec<Damage>, bytes: &[u8], from: usize, to: usize, offset: u64) {
-    if to - from == batch::HEADER && bytes[from..].starts_with(&batch::MAGIC) {
-        return;
+    if !is_between_records(&bytes[from..to], offset + from as u64) {
+        damage.push(Damage { offset: offset + from as u64, length: (to - from) as u64 });
     }
-    damage.push(Damage { offset: offset + from as u64, length: (to - from) as u64 });
+}
+
+/// Whether a range that begins at `offset` is what belongs between records: the zeros that fill a page, the zeros before
+/// a header that ends a page, or a header alone.
+fn is_between_records(bytes: &[u8], offset: u64) -> bool {
+    let ends_page = (offset + bytes.len() as u64).is_multiple_of(ALIGNMENT as u64);
+    let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
+    let rest = &bytes[zeros..];
+    let is_header = rest.len() == batch::HEADER && rest.starts_with(&batch::MAGIC);
+    (is_header && (zeros == 0 || ends_page && zeros < 2 * ALIGNMENT))
+        || (rest.is_empty() && ends_page && zeros < ALIGNMENT)
 }
 
 /// How much is read at once.

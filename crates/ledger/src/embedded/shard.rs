@@ -46,7 +46,11 @@ impl Shard {
     pub(super) fn start(engine: Arc<Engine>) -> Rc<dyn LedgerStore> {
         engine.shards.fetch_add(1, Ordering::Relaxed);
         let shard = Rc::new(Self {
-            lanes: engine.journals.iter().map(|_| RefCell::new(Lane::new(engine.seed))).collect(),
+            lanes: engine
+                .journals
+                .iter()
+                .map(|_| RefCell::new(Lane::new(engine.seed, engine.config.direct_bytes)))
+                .collect(),
             tail: RefCell::new(Tail::new(&engine)),
             inbox: Arc::default(),
             ledgers: RefCell::default(),

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
+use super::aligned::Aligned;
 use super::layout::segment_name;
-use crate::disk::{Disk, File};
+use crate::disk::{ALIGNMENT, Disk, File};
 
 /// A file to be written as a segment.
 pub(crate) struct Spare {
@@ -124,12 +125,19 @@ impl Supply {
     pub(crate) fn fill(&self, length: u64, mut pause: impl FnMut(u64) -> bool) -> io::Result<()> {
         let mut spare = self.grow(length)?;
         let name = segment_name(spare.number);
-        let zeros = vec![0; STEP as usize];
+        let mut zeros = Aligned::with_capacity(STEP as usize);
+        zeros.fill_to(STEP as usize);
         let mut at = 0;
         while at < length {
             let step = STEP.min(length - at);
-            let written =
-                spare.file.write_at(&[IoSlice::new(&zeros[..step as usize])], at).and_then(|()| spare.file.sync());
+            let part = &zeros.contents()[..step as usize];
+            // A segment may end with half a page.
+            let written = if part.len().is_multiple_of(ALIGNMENT) {
+                spare.file.write_direct(&[IoSlice::new(part)], at)
+            } else {
+                spare.file.write_at(&[IoSlice::new(part)], at)
+            };
+            let written = written.and_then(|()| spare.file.sync());
             at += step;
             if written.is_err() || !pause(step) {
                 self.discard(&name);

@@ -43,6 +43,7 @@ struct Run {
     ledgers: BTreeMap<LedgerId, Known>,
     reclaimed: u64,
     rewritten: u64,
+    direct: u64,
 }
 
 /// How many times the machine dies; more with `PLERION_CRASHES`.
@@ -55,11 +56,13 @@ fn what_was_acknowledged_survives_crashes() {
     for seed in 0..3 {
         println!("seed {seed}");
         let rng = SmallRng::seed_from_u64(seed);
-        let mut run = Run { rng, machine: Machine::default(), ledgers: BTreeMap::new(), reclaimed: 0, rewritten: 0 };
+        let mut run =
+            Run { rng, machine: Machine::default(), ledgers: BTreeMap::new(), reclaimed: 0, rewritten: 0, direct: 0 };
         for _ in 0..crashes() / 3 {
             run.live_and_die();
         }
         assert!(run.reclaimed > 0 && run.rewritten > 0, "nothing was reclaimed or rewritten");
+        assert!(run.direct > 0, "nothing was written past the page cache");
     }
 }
 
@@ -73,6 +76,7 @@ impl Run {
             cache_bytes: self.rng.random_range(0..20_000),
             index_cache_bytes: 8192,
             batch_bytes: self.rng.random_range(100..20_000),
+            direct_bytes: [0, self.rng.random_range(0..20_000), usize::MAX][self.rng.random_range(0..3)],
             prepare_rate: if self.rng.random() { 100 << 20 } else { 0 },
             reserve_bytes: 8192,
             rewrite_after: Duration::ZERO,
@@ -96,6 +100,7 @@ impl Run {
                 self.work(&shards).await;
             });
             self.reclaimed += store.metrics().segments_reclaimed.get();
+            self.direct += store.metrics().direct_batches.get();
             self.rewritten += store.metrics().rewritten_bytes.get();
             drop(store);
         }

@@ -16,13 +16,26 @@ use crate::support::{on_shard, soon};
 const LEDGERS: usize = 4;
 const ENTRIES: u64 = 40;
 
-fn config() -> Config {
-    // One segment takes it all, and the one after is short.
-    Config { segment_bytes: 100_000, first_segment_bytes: 48_000, ..crate::embedded::config() }
+/// Whether batches are written past the page cache.
+#[derive(Clone, Copy)]
+enum Way {
+    Cached,
+    Direct,
 }
 
-fn open(machine: &Machine) -> Arc<EmbeddedStore> {
-    EmbeddedStore::open(config(), machine.disk(), SystemClock::shared()).unwrap()
+fn config(way: Way) -> Config {
+    let (segments, direct_bytes) = match way {
+        // One segment takes it all, and the one after is short.
+        Way::Cached => (1, usize::MAX),
+        // With pages that are mostly padding.
+        Way::Direct => (8, 0),
+    };
+    let segment_bytes = segments * 100_000;
+    Config { segment_bytes, first_segment_bytes: segments * 48_000, direct_bytes, ..crate::embedded::config() }
+}
+
+fn open(machine: &Machine, way: Way) -> Arc<EmbeddedStore> {
+    EmbeddedStore::open(config(way), machine.disk(), SystemClock::shared()).unwrap()
 }
 
 fn body(ledger: usize, entry: u64) -> Vec<u8> {
@@ -30,8 +43,8 @@ fn body(ledger: usize, entry: u64) -> Vec<u8> {
 }
 
 /// A store of four closed ledgers over two segments, stopped in order (with index files) or not.
-fn build(machine: &Machine, in_order: bool) -> Vec<LedgerId> {
-    let store = open(machine);
+fn build(machine: &Machine, in_order: bool, way: Way) -> Vec<LedgerId> {
+    let store = open(machine, way);
     let ids = on_shard(async {
         let shard = store.shard();
         let mut writers = Vec::new();
@@ -95,20 +108,22 @@ async fn unreadable(store: &Store, ids: &[LedgerId]) -> BTreeSet<(usize, u64)> {
 }
 
 /// Flips a byte at many places of every file whose name ends with `suffix`; at most `most` entries suffer from each.
-fn flip_everywhere(in_order: bool, suffix: &str, most: usize) {
+fn flip_everywhere(in_order: bool, way: Way, suffix: &str, most: usize) {
     let original = Machine::default();
-    let ids = build(&original, in_order);
+    let ids = build(&original, in_order, way);
     let mut rng = SmallRng::seed_from_u64(5);
     let mut suffered = 0;
     let names: Vec<String> = original.names().into_iter().filter(|name| name.ends_with(suffix)).collect();
     assert!(!names.is_empty());
     for name in names {
         let length = original.bytes(&name).len();
-        let (mut at, step) = (0, (length / 60).max(1));
+        // Most of a page written directly is padding.
+        let places = if matches!(way, Way::Direct) { 240 } else { 60 };
+        let (mut at, step) = (0, (length / places).max(1));
         while at < length {
             let machine = original.copy();
             machine.tamper(&name, |bytes| bytes[at] ^= 1 << rng.random_range(0..8));
-            let store = open(&machine);
+            let store = open(&machine, way);
             let bad = on_shard(async { unreadable(&store.shard(), &ids).await });
             assert!(bad.len() <= most, "a flip at {at} of {name} made {bad:?} unreadable");
             assert!(bad.is_empty() || store.metrics().corrupt_records.get() > 0);
@@ -122,26 +137,28 @@ fn flip_everywhere(in_order: bool, suffix: &str, most: usize) {
 
 #[test]
 fn a_flip_in_an_indexed_segment_costs_at_most_one_entry() {
-    flip_everywhere(true, ".segment", 1);
+    flip_everywhere(true, Way::Cached, ".segment", 1);
+    flip_everywhere(true, Way::Direct, ".segment", 1);
 }
 
 #[test]
 fn a_flip_in_an_index_costs_nothing() {
-    flip_everywhere(true, ".index", 0);
+    flip_everywhere(true, Way::Cached, ".index", 0);
 }
 
 #[test]
 fn a_flip_in_a_segment_without_an_index_costs_at_most_one_entry() {
-    flip_everywhere(false, ".segment", 1);
+    flip_everywhere(false, Way::Cached, ".segment", 1);
+    flip_everywhere(false, Way::Direct, ".segment", 1);
 }
 
 #[test]
 fn a_lost_segment_costs_its_entries_and_no_others() {
     let machine = Machine::default();
-    let ids = build(&machine, true);
+    let ids = build(&machine, true, Way::Cached);
     let listed = inspect::ls(&*machine.disk()).unwrap();
     machine.disk().remove(&listed[0].segments[0]).unwrap();
-    let store = open(&machine);
+    let store = open(&machine, Way::Cached);
     let bad = on_shard(async { unreadable(&store.shard(), &ids).await });
     assert!(!bad.is_empty() && bad.len() < LEDGERS * ENTRIES as usize);
     assert!(bad.iter().all(|&(ledger, entry)| entry == 0 || bad.contains(&(ledger, entry - 1))));
@@ -151,10 +168,10 @@ fn a_lost_segment_costs_its_entries_and_no_others() {
 fn a_segment_whose_first_page_is_wiped_keeps_its_other_entries() {
     for in_order in [true, false] {
         let machine = Machine::default();
-        let ids = build(&machine, in_order);
+        let ids = build(&machine, in_order, Way::Cached);
         let first = inspect::ls(&*machine.disk()).unwrap()[0].segments[0].clone();
         machine.tamper(&first, |bytes| bytes[..4096].fill(0));
-        let store = open(&machine);
+        let store = open(&machine, Way::Cached);
         let bad = on_shard(async { unreadable(&store.shard(), &ids).await });
         assert!((1..=20).contains(&bad.len()), "{bad:?} are unreadable");
     }
@@ -163,7 +180,7 @@ fn a_segment_whose_first_page_is_wiped_keeps_its_other_entries() {
 #[test]
 fn inspection_names_what_is_damaged() {
     let machine = Machine::default();
-    let ids = build(&machine, true);
+    let ids = build(&machine, true, Way::Cached);
     let report = inspect::verify(&*machine.disk()).unwrap();
     assert_eq!((report.entries, report.damage.len()), (LEDGERS as u64 * ENTRIES, 0));
     let bytes = (0..LEDGERS).flat_map(|ledger| (0..ENTRIES).map(move |entry| body(ledger, entry).len() as u64));

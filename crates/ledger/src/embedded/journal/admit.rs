@@ -56,7 +56,7 @@ impl Admission<'_> {
         if self.room != Room::Any {
             self.refuse(block);
         } else {
-            let start = self.batch.at;
+            let start = self.batch.place(block);
             let mut admitted = 0;
             let mut rest = &block.records[..];
             // Entries of one ledger often follow each other.
@@ -80,8 +80,7 @@ impl Admission<'_> {
                 admitted += run as u64;
             }
             if admitted > 0 {
-                self.batch.at += block.bytes.len() as u64;
-                self.batch.parts.push(block.bytes.clone());
+                self.batch.add(block);
                 self.batch.records += block.records.len() as u32;
                 self.batch.sum = self.batch.sum.wrapping_add(block.sum);
                 self.batch.entries += admitted;
@@ -227,8 +226,7 @@ impl Admission<'_> {
         let crc = record::encode_control(&mut bytes, self.seed, ledger, control);
         self.batch.sum = self.batch.sum.wrapping_add(u64::from(crc));
         self.batch.records += 1;
-        self.batch.at += bytes.len() as u64;
-        self.batch.parts.push(bytes.into());
+        self.batch.push(bytes.into(), false);
     }
 
     fn answer(&mut self, reply: &Reply, answer: Result<Answer, Error>) {

@@ -2,7 +2,12 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::{Command, Open, State};
+use crate::disk::ALIGNMENT;
+use crate::embedded::batch;
+use crate::embedded::block::Block;
 use crate::embedded::id_hash::IdMap;
 use crate::embedded::inbox::{Completion, Outbox};
 use crate::embedded::index::MemoryIndex;
@@ -10,11 +15,14 @@ use crate::embedded::record;
 use crate::{Closed, Epoch, Error};
 
 /// What goes to disk with one write.
-#[derive(Default)]
 pub(super) struct Batch {
-    pub(super) parts: Vec<bytes::Bytes>,
+    /// Whether it is written past the page cache.
+    pub(super) is_direct: bool,
+    /// Where its header goes in the segment.
+    pub(super) start: u64,
     /// Where the next record goes in the segment.
     pub(super) at: u64,
+    pub(super) parts: Vec<Part>,
     pub(super) records: u32,
     pub(super) sum: u64,
     /// How many entries it holds.
@@ -29,6 +37,61 @@ pub(super) struct Batch {
     pub(super) deletes: Vec<u64>,
     /// Ledgers that may have no further need of the journal.
     pub(super) over: Vec<u64>,
+}
+
+/// What is written of a batch in one piece.
+pub(super) struct Part {
+    pub(super) bytes: Bytes,
+    /// Whether it begins and ends with a page, in memory and in the segment.
+    pub(super) is_pages: bool,
+}
+
+impl Batch {
+    /// A batch behind one that ends at `end`.
+    pub(super) fn new(end: u64, is_direct: bool) -> Self {
+        let start = if is_direct { batch::direct_start(end) } else { end };
+        Self {
+            is_direct,
+            start,
+            at: start + batch::HEADER as u64,
+            parts: Vec::new(),
+            records: 0,
+            sum: 0,
+            entries: 0,
+            outbox: Outbox::default(),
+            undo: Vec::new(),
+            failed: Vec::new(),
+            deletes: Vec::new(),
+            over: Vec::new(),
+        }
+    }
+
+    /// Where the records of `block` would go.
+    pub(super) fn place(&self, block: &Block) -> u64 {
+        if self.takes_pages(block) { self.at.next_multiple_of(ALIGNMENT as u64) } else { self.at }
+    }
+
+    /// Adds a block.
+    pub(super) fn add(&mut self, block: &Block) {
+        self.at = self.place(block);
+        let pages = block.pages.as_ref().filter(|_| self.is_direct);
+        self.push(pages.unwrap_or(&block.bytes).clone(), pages.is_some());
+    }
+
+    /// Adds bytes that may lie anywhere.
+    pub(super) fn push(&mut self, bytes: Bytes, is_pages: bool) {
+        self.at += bytes.len() as u64;
+        self.parts.push(Part { bytes, is_pages });
+    }
+
+    /// Where it ends in the segment.
+    pub(super) fn end(&self) -> u64 {
+        if self.is_direct { self.at.next_multiple_of(ALIGNMENT as u64) } else { self.at }
+    }
+
+    fn takes_pages(&self, block: &Block) -> bool {
+        self.is_direct && block.pages.is_some()
+    }
 }
 
 /// How to take back one thing that was admitted.

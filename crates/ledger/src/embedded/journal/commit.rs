@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::admit::Admission;
 use super::batch::{Batch, Undo};
 use super::room::Room;
+use super::staging::Staging;
 use super::{Command, Journal, Open, State};
-use crate::disk::is_refusal;
+use crate::disk::{ALIGNMENT, is_refusal};
 use crate::embedded::batch;
 use crate::embedded::engine::{Engine, cause};
 use crate::embedded::inbox::Completion;
@@ -28,6 +29,7 @@ pub(crate) struct Committer {
     pub(super) started: bool,
     /// Ledgers whose writers failed and that are not sealed yet.
     failed: Vec<u64>,
+    staging: Staging,
 }
 
 /// The segment that is written.
@@ -44,7 +46,7 @@ pub(super) struct Active {
 }
 
 /// The last page a write touches is filled up with zeros: the kernel then need not read it first.
-const PAGE: u64 = 4096;
+const PAGE: u64 = ALIGNMENT as u64;
 
 /// A short write that extends the file extends it by this much: the writes after it find the space already written,
 /// and their syncs need not commit a change of the file's length.
@@ -62,7 +64,15 @@ impl Active {
 
 impl Committer {
     pub(crate) fn new(engine: Arc<Engine>, number: usize) -> Self {
-        Self { engine, number, active: None, previous: (0, 0), started: false, failed: Vec::new() }
+        Self {
+            engine,
+            number,
+            active: None,
+            previous: (0, 0),
+            started: false,
+            failed: Vec::new(),
+            staging: Staging::default(),
+        }
     }
 
     pub(super) fn journal(&self) -> &Journal {
@@ -88,8 +98,12 @@ impl Committer {
         let bytes = batch::HEADER + seals + commands.iter().map(Command::size).sum::<usize>();
         let controls = commands.iter().filter(|command| !matches!(command, Command::Append(_)));
         let controls = batch::HEADER + controls.map(Command::size).sum::<usize>();
-        let room = self.make_room(bytes as u64, controls as u64);
-        let batch = self.admit(commands, room);
+        let wants_direct = self.wants_direct(commands, bytes);
+        let padding = if wants_direct { (commands.len() + 3) * ALIGNMENT } else { 0 };
+        let room = self.make_room((bytes + padding) as u64, controls as u64);
+        // A segment's first batch is written with the segment's header.
+        let is_direct = wants_direct && self.active.as_ref().is_some_and(|active| active.batches > 0);
+        let batch = self.admit(commands, room, is_direct);
         if batch.parts.is_empty() {
             return self.settle(batch);
         }
@@ -99,14 +113,24 @@ impl Committer {
         }
     }
 
-    fn admit(&mut self, commands: &[Command], room: Room) -> Batch {
+    /// Whether a batch of `bytes` is worth writing past the page cache: when it is long, and most of it need not be
+    /// copied for that.
+    fn wants_direct(&self, commands: &[Command], bytes: usize) -> bool {
+        let in_pages = |command: &Command| match command {
+            Command::Append(block) if block.pages.is_some() => block.bytes.len(),
+            _ => 0,
+        };
+        bytes >= self.engine.config.direct_bytes && commands.iter().map(in_pages).sum::<usize>() > bytes / 2
+    }
+
+    fn admit(&mut self, commands: &[Command], room: Room, is_direct: bool) -> Batch {
         let journal = &self.engine.journals[self.number];
         let mut nowhere = Index::Memory(MemoryIndex::default());
         let mut guard = self.active.as_ref().map(|active| active.segment.index.write());
         let Index::Memory(index) = guard.as_deref_mut().unwrap_or(&mut nowhere) else {
             unreachable!("the index of a segment stays in memory while it is written")
         };
-        let start = self.active.as_ref().map_or(0, |active| active.end);
+        let end = self.active.as_ref().map_or(0, |active| active.end);
         let takes_entries = room == Room::Any;
         let mut admission = Admission {
             open: journal.open.lock(),
@@ -114,7 +138,7 @@ impl Committer {
             room,
             seed: self.engine.seed,
             version: self.engine.segments.version(),
-            batch: Batch { at: start + batch::HEADER as u64, ..Batch::default() },
+            batch: Batch::new(end, is_direct),
             journal: self.number,
         };
         if takes_entries {
@@ -132,32 +156,40 @@ impl Committer {
     fn write(&mut self, batch: &Batch) -> io::Result<()> {
         let active = self.active.as_mut().expect("a batch with records was given room");
         let started = self.engine.clock.monotonic();
-        let first = (active.batches == 0).then(|| active.header.encode());
-        let start = if first.is_some() { 0 } else { active.end };
         let header = batch::Header {
-            length: (batch.at - active.end) as u32 - batch::HEADER as u32,
+            length: (batch.end() - batch.start) as u32 - batch::HEADER as u32,
             records: batch.records,
             tag: active.header.tag(),
             sequence: active.batches,
             sum: batch.sum,
         }
         .encode();
-        let filled = active.filled_by(batch.at).min(active.length).max(batch.at);
-        let mut parts = Vec::with_capacity(batch.parts.len() + 3);
-        parts.extend(first.iter().map(|first| IoSlice::new(first)));
-        parts.push(IoSlice::new(&header));
-        parts.extend(batch.parts.iter().map(|part| IoSlice::new(part)));
-        parts.push(IoSlice::new(&ZEROS[..(filled - batch.at) as usize]));
-        active.segment.file.write_at(&parts, start)?;
+        let file = &active.segment.file;
+        let written = if batch.is_direct {
+            file.write_direct(&self.staging.lay_out(&header, &batch.parts), batch.start + batch::HEADER as u64 - PAGE)?;
+            self.engine.metrics.direct_batches.add(1);
+            batch.end()
+        } else {
+            let filled = active.filled_by(batch.at).min(active.length).max(batch.at);
+            let first = (active.batches == 0).then(|| active.header.encode());
+            let start = if first.is_some() { 0 } else { batch.start };
+            let mut parts = Vec::with_capacity(batch.parts.len() + 3);
+            parts.extend(first.iter().map(|first| IoSlice::new(first)));
+            parts.push(IoSlice::new(&header));
+            parts.extend(batch.parts.iter().map(|part| IoSlice::new(&part.bytes)));
+            parts.push(IoSlice::new(&ZEROS[..(filled - batch.at) as usize]));
+            file.write_at(&parts, start)?;
+            filled
+        };
         active.segment.file.sync()?;
 
         let metrics = &self.engine.metrics;
         metrics.sync_latency.record_time(self.engine.clock.monotonic().saturating_sub(started));
         metrics.batch_entries.record(batch.entries);
         metrics.appends.add(batch.entries);
-        metrics.bytes.add(batch.at - active.end);
-        active.end = batch.at;
-        active.written = active.written.max(filled);
+        metrics.bytes.add(batch.end() - active.end);
+        active.end = batch.end();
+        active.written = active.written.max(written);
         active.segment.synced(active.end);
         active.batches += 1;
         if !active.asked && active.end > active.length / 4 {

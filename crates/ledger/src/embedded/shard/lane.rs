@@ -19,6 +19,8 @@ pub(super) type Touched = Rc<[(Rc<Ledger>, u64)]>;
 /// The block that is being filled for a journal, and those on their way.
 pub(super) struct Lane {
     seed: Seed,
+    /// From which length on blocks are fit to be written past the page cache.
+    aligned_from: usize,
     filling: Option<Filling>,
     /// The length of the next block: longer after one that was too short, shorter after one that stayed mostly empty,
     /// so that little memory is held for nothing.
@@ -37,8 +39,10 @@ struct Filling {
 }
 
 impl Lane {
-    pub(super) fn new(seed: Seed) -> Self {
-        Self { seed, filling: None, capacity: SMALLEST, outstanding: VecDeque::new() }
+    pub(super) fn new(seed: Seed, direct_bytes: usize) -> Self {
+        // Writes are put together from several blocks.
+        let aligned_from = direct_bytes / 4;
+        Self { seed, aligned_from, filling: None, capacity: SMALLEST, outstanding: VecDeque::new() }
     }
 
     /// Whether the block must leave before a body of `length` bytes can be added.
@@ -58,8 +62,9 @@ impl Lane {
     /// Adds an entry and returns its number.
     pub(super) fn push(&mut self, ledger: &Rc<Ledger>, body: Body<'_>, tail: &mut Tail) -> u64 {
         let (seed, capacity) = (self.seed, self.capacity.max(record::HEADER + body.bytes.len()));
+        let is_aligned = capacity >= self.aligned_from;
         let filling = self.filling.get_or_insert_with(|| Filling {
-            builder: Builder::with_capacity(capacity, seed),
+            builder: Builder::with_capacity(capacity, is_aligned, seed),
             number: tail.start_block(),
             touched: Vec::new(),
         });
