@@ -181,6 +181,8 @@ pub struct BundleVerdict {
 pub enum BundleRule {
     /// It moves.
     Moves,
+    /// It is divided; its parts may move.
+    Splits,
     /// It moves in exchange for a bigger one.
     SwapsBack,
     /// Enough was chosen before it.

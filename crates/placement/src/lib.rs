@@ -12,6 +12,7 @@ pub mod filter;
 pub mod load;
 pub mod modular;
 mod names;
+pub mod own;
 pub mod planner;
 mod registry;
 mod selection;

@@ -16,6 +16,7 @@ use crate::modular::place::{
     AvgPlacement, LeastLongTermMessageRate, LeastResourceUsageWithWeight, Placement, RoundRobin,
 };
 use crate::modular::shed::{AvgShedder, OverloadShedder, Shedder, ThresholdShedder, UniformLoadShedder};
+use crate::own::OwnProfile;
 
 const IMPL: &str = "org.apache.pulsar.broker.loadbalance.impl.";
 const EXTENSIONS: &str = "org.apache.pulsar.broker.loadbalance.extensions.";
@@ -182,6 +183,7 @@ impl Default for Registry {
         registry.add_manager("avg", avg);
         registry.add_manager("transfer-shedder", TransferProfile);
         registry.add_manager("simple", SimpleProfile);
+        registry.add_manager("plerion", OwnProfile);
         registry
     }
 }
@@ -218,12 +220,13 @@ impl Registry {
     }
 
     /// A whole load manager by its name: at Pulsar's clocks as `threshold` or `threshold@pulsar`, at Plerion's as
-    /// `threshold@fast`.
+    /// `threshold@fast`. `plerion` runs at its own.
     ///
     /// # Errors
     /// [`UnknownPolicy`].
     pub fn profile(&self, name: &str) -> Result<Profile, UnknownPolicy> {
-        let (manager, clocks) = name.split_once('@').unwrap_or((name, "pulsar"));
+        let (manager, clocks) =
+            name.split_once('@').unwrap_or((name, if name == "plerion" { "fast" } else { "pulsar" }));
         let known = || self.managers.keys().flat_map(|name| [name.clone(), format!("{name}@fast")]).collect();
         let unknown = || UnknownPolicy::new("profile", name, known());
         let manager = Arc::clone(self.managers.get(manager).ok_or_else(unknown)?);

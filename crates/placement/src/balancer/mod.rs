@@ -67,6 +67,10 @@ pub trait Balancer: Send {
     /// A bundle was replaced by its parts, which are at the same broker.
     fn split(&mut self, parent: &BundleName, children: &[BundleName], now: i64);
 
+    /// The next cycle is to give its verdict on this bundle even if it does nothing about it, where the policy does not do
+    /// so anyway. It decides nothing else because of it.
+    fn ask(&mut self, _bundle: &BundleName) {}
+
     /// Everything the next decision depends on, as bytes that only this policy reads.
     fn snapshot(&self) -> Vec<u8>;
 
@@ -88,7 +92,7 @@ pub struct SnapshotError {
 }
 
 impl SnapshotError {
-    fn new(policy: &str, reason: &dyn std::fmt::Display) -> Self {
+    pub(crate) fn new(policy: &str, reason: &dyn std::fmt::Display) -> Self {
         Self { policy: policy.to_owned(), reason: reason.to_string() }
     }
 }

@@ -3,38 +3,12 @@
 use super::vector::{RESOURCES, Total};
 use super::{Class, PlanBundle, PlanInput};
 
-/// The least greatest utilisation that any placement could have: the maximum of
-///
-/// - the level to which the movable load would fill up the hosts' spare capacity if it could be divided at will, per
-///   resource;
-/// - what the biggest bundle makes of its best host;
-/// - the greatest utilisation by load that cannot move.
+/// The least greatest utilisation that any placement could have: the maximum of the [`water_level`], and of what the
+/// biggest bundle makes of its best host.
 #[must_use]
 pub fn lower_bound(input: &PlanInput) -> f64 {
-    let mut held: Vec<Total> = input.brokers.iter().map(|broker| broker.foreign.into()).collect();
-    let mut movable = Total::default();
-    for bundle in &input.bundles {
-        match held.get_mut(bundle.owner as usize) {
-            Some(held) if bundle.held => *held += bundle.load,
-            Some(_) => movable += bundle.load,
-            None => {}
-        }
-    }
-    let mut bound: f64 = 0.0;
-    for (broker, held) in input.brokers.iter().zip(&held) {
-        let (_, used) = held.utilisation(&broker.capacity);
-        if used.is_finite() {
-            bound = bound.max(used);
-        }
-    }
-    for resource in 0..RESOURCES {
-        let hosts = input.brokers.iter().zip(&held);
-        let hosts: Vec<(f64, f64)> = hosts
-            .map(|(broker, held)| (f64::from(broker.capacity.0[resource]), held.0[resource]))
-            .filter(|(capacity, _)| *capacity > 0.0)
-            .collect();
-        bound = bound.max(water_level(hosts, movable.0[resource]));
-    }
+    let held = held(input);
+    let mut bound = water(input, &held);
     let favourites = Favourites::of(input, &held);
     for bundle in input.bundles.iter().filter(|bundle| !bundle.held) {
         if !favourites.fits(input, &held, bundle, bound) {
@@ -44,8 +18,65 @@ pub fn lower_bound(input: &PlanInput) -> f64 {
     bound
 }
 
+/// The lower bound if bundles could be divided at will: the maximum of
+///
+/// - the level to which the movable load would fill up the hosts' spare capacity, per resource, of all bundles and of those
+///   of each class on the hosts of the class;
+/// - the greatest utilisation by load that cannot move.
+#[must_use]
+pub fn water_level(input: &PlanInput) -> f64 {
+    water(input, &held(input))
+}
+
+/// What a bundle, alone with what cannot move, makes of the host on which it does the least harm.
+#[must_use]
+pub fn best_level(input: &PlanInput, bundle: &PlanBundle) -> f64 {
+    best_host(input, &held(input), bundle)
+}
+
+/// What cannot move, on each host.
+fn held(input: &PlanInput) -> Vec<Total> {
+    let mut held: Vec<Total> = input.brokers.iter().map(|broker| broker.foreign.into()).collect();
+    for bundle in input.bundles.iter().filter(|bundle| bundle.held) {
+        if let Some(held) = held.get_mut(bundle.owner as usize) {
+            *held += bundle.load;
+        }
+    }
+    held
+}
+
+fn water(input: &PlanInput, held: &[Total]) -> f64 {
+    let mut movable = vec![Total::default(); input.classes.len() + 1];
+    for bundle in input.bundles.iter().filter(|bundle| !bundle.held && (bundle.owner as usize) < held.len()) {
+        movable[input.classes.len()] += bundle.load;
+        if let Some(movable) = bundle.class.and_then(|Class(class)| movable.get_mut(class as usize)) {
+            *movable += bundle.load;
+        }
+    }
+    let mut bound: f64 = 0.0;
+    for (broker, held) in input.brokers.iter().zip(held) {
+        let (_, used) = held.utilisation(&broker.capacity);
+        if used.is_finite() {
+            bound = bound.max(used);
+        }
+    }
+    for (class, movable) in movable.iter().enumerate() {
+        let is_member =
+            |host: usize| input.classes.get(class).is_none_or(|members| members.get(host).copied().unwrap_or(false));
+        for resource in 0..RESOURCES {
+            let hosts = input.brokers.iter().zip(held).enumerate().filter(|(host, _)| is_member(*host));
+            let hosts: Vec<(f64, f64)> = hosts
+                .map(|(_, (broker, held))| (f64::from(broker.capacity.0[resource]), held.0[resource]))
+                .filter(|(capacity, _)| *capacity > 0.0)
+                .collect();
+            bound = bound.max(filled_to(hosts, movable.0[resource]));
+        }
+    }
+    bound
+}
+
 /// The level to which `amount` fills hosts of (capacity, held).
-fn water_level(mut hosts: Vec<(f64, f64)>, amount: f64) -> f64 {
+fn filled_to(mut hosts: Vec<(f64, f64)>, amount: f64) -> f64 {
     if amount <= 0.0 || hosts.is_empty() {
         return 0.0;
     }

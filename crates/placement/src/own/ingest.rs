@@ -1,0 +1,94 @@
+//! Takes reports in.
+
+use super::slot::{NOBODY, News, Traffic};
+use super::{Detail, OwnBalancer, seconds};
+use crate::balancer::{OwnBundle, OwnReport};
+use crate::names::BrokerId;
+
+/// Share of a deviation by which the costs of a broker's messages are corrected with each report.
+const COST_STEP: f32 = 0.2;
+
+impl OwnBalancer {
+    pub(super) fn ingest(&mut self, id: &BrokerId, report: &OwnReport, now: i64) {
+        let Some(&index) = self.by_id.get(id) else { return };
+        let Some(broker) = self.brokers.get_mut(index as usize) else { return };
+        // Reports overtake each other; only the newest counts.
+        if !broker.present || broker.reported.is_some_and(|at| at >= report.at) {
+            return;
+        }
+        broker.reported = Some(report.at);
+        broker.host = report.host;
+        broker.own = report.own;
+        let limits = broker.limits();
+        let at = seconds(report.at);
+        let (mut wavered, mut news) = (0.0, false);
+        let mut served = Vec::with_capacity(report.bundles.len());
+        for bundle in &report.bundles {
+            let Some(slot) = self.slot_for(&bundle.bundle) else { continue };
+            let known = &mut self.slots[slot as usize];
+            if known.owner == NOBODY && !self.pending.iter().any(|(key, _)| *key == known.key) {
+                known.owner = index;
+            }
+            if known.owner != index {
+                continue;
+            }
+            known.topics = bundle.topics;
+            match known.sample(traffic(bundle), at, &mut self.excursions) {
+                News::Wavered(change) => wavered += f64::from(change) * share_of(&known.mean, &limits),
+                News::Odd => {}
+                News::Changed => news = true,
+            }
+            served.push((slot, bundle.rate));
+        }
+        let broker = &mut self.brokers[index as usize];
+        broker.wavering.add(wavered);
+        broker.wavering.close(at);
+        if news {
+            broker.news = now;
+        }
+        for detail in &report.details {
+            if let Some(slot) = self.slot_of(&detail.bundle).filter(|slot| self.slots[*slot as usize].owner == index) {
+                let detail = Detail { buckets: detail.buckets, largest_topic: detail.largest_topic };
+                self.details.insert(slot, detail);
+            }
+        }
+        self.learn_costs(index, &served);
+        self.placing = None;
+    }
+
+    /// Brings what the broker's messages are thought to cost nearer to what its processors are used.
+    fn learn_costs(&mut self, index: u32, served: &[(u32, f32)]) {
+        let broker = &self.brokers[index as usize];
+        let cpu = if broker.own.cpu.limit > 0.0 { broker.own.cpu } else { broker.host.cpu };
+        let rate: f64 = served.iter().map(|(_, rate)| f64::from(*rate)).sum();
+        if cpu.limit <= 0.0 || rate <= 0.0 {
+            return;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "single precision is enough for a cost")]
+        let mean = (cpu.usage / rate) as f32;
+        let cost = |slots: &[super::Slot], slot: u32| {
+            let cost = slots[slot as usize].cost;
+            if cost.is_nan() { mean } else { cost }
+        };
+        let predicted: f64 =
+            served.iter().map(|(slot, rate)| f64::from(cost(&self.slots, *slot)) * f64::from(*rate)).sum();
+        #[expect(clippy::cast_possible_truncation, reason = "single precision is enough for a factor")]
+        let ratio = if predicted > 0.0 { (cpu.usage / predicted) as f32 } else { 1.0 };
+        for (slot, _) in served {
+            let cost = cost(&self.slots, *slot);
+            self.slots[*slot as usize].cost = cost * (1.0 + COST_STEP * (ratio - 1.0));
+        }
+    }
+}
+
+/// What no measurement can be is taken for nothing.
+fn traffic(bundle: &OwnBundle) -> Traffic {
+    let values = [bundle.rate, bundle.throughput_in, bundle.throughput_out, bundle.memory];
+    Traffic(values.map(|value| if value.is_finite() && value > 0.0 { value } else { 0.0 }))
+}
+
+/// The greatest share of a broker's bandwidth that traffic takes.
+fn share_of(traffic: &Traffic, limits: &[f64]) -> f64 {
+    let of = |bytes: f32, limit: f64| if limit > 0.0 { f64::from(bytes) * super::input::KBIT / limit } else { 0.0 };
+    of(traffic.0[1], limits[1]).max(of(traffic.0[2], limits[2]))
+}
