@@ -23,6 +23,8 @@ mod sessions;
 mod settle;
 mod store;
 mod watchers;
+#[cfg(feature = "zookeeper")]
+mod zookeeper;
 
 pub use election::{Election, Leader, Leadership, current_leader, observe_leader};
 pub use embedded::{EmbeddedOptions, EmbeddedStore, FORMAT_VERSION, OpenError};
@@ -32,3 +34,5 @@ pub use notification::{Notification, NotificationKind, SessionEvent, SessionEven
 pub use record::{Durability, Expect, PutOptions, Record, Stat, Written};
 pub use settle::{delete_settled, put_settled};
 pub use store::{MAX_VALUE_BYTES, MetadataStore, SharedMetadataStore, delete_tree};
+#[cfg(feature = "zookeeper")]
+pub use zookeeper::{ZookeeperOptions, ZookeeperStore};

@@ -32,10 +32,18 @@ impl Session {
 
     /// Moves the handle to a new session and tells that the old one is over.
     pub(crate) fn replace(&self, id: SessionId) {
+        self.begin(id);
+        self.tell(SessionEvent::SessionLost);
+        self.tell(SessionEvent::SessionReestablished);
+    }
+
+    /// Moves the handle to a new session.
+    pub(crate) fn begin(&self, id: SessionId) {
         self.id.store(id, Ordering::Release);
-        self.listeners.lock().retain(|feed| {
-            feed.push(SessionEvent::SessionLost, || SessionEvent::SessionLost)
-                && feed.push(SessionEvent::SessionReestablished, || SessionEvent::SessionLost)
-        });
+    }
+
+    pub(crate) fn tell(&self, event: SessionEvent) {
+        // Who is too far behind to know must stop what it does.
+        self.listeners.lock().retain(|feed| feed.push(event, || SessionEvent::SessionLost));
     }
 }

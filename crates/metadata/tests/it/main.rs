@@ -6,4 +6,5 @@ mod cluster;
 mod conformance;
 mod crash;
 mod embedded;
+mod failures;
 mod model;

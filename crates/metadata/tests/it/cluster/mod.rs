@@ -1,6 +1,10 @@
 //! Engines behind one face.
 
-use std::sync::Arc;
+pub(crate) mod proxy;
+pub(crate) mod server;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,14 +12,22 @@ use futures::StreamExt;
 use futures::future::BoxFuture;
 use plerion_metadata::{
     EmbeddedOptions, EmbeddedStore, Expect, MemoryStore, PutOptions, Result, SharedMetadataStore, Written,
+    ZookeeperOptions, ZookeeperStore,
 };
 use tempfile::TempDir;
+
+use self::server::Server;
 
 /// One engine; its sessions stand for the processes of a cluster.
 pub(crate) enum Cluster {
     Memory(MemoryStore),
     Embedded(EmbeddedStore, #[expect(dead_code, reason = "kept so that the directory stays")] TempDir),
+    /// Servers and a part of their tree.
+    Zookeeper(String),
 }
+
+/// How long the servers wait for a silent session in tests.
+pub(crate) const SESSION: Duration = Duration::from_secs(4);
 
 /// A store handle whose session can be ended.
 pub(crate) struct Session {
@@ -34,6 +46,30 @@ impl Cluster {
         Self::Embedded(store, dir)
     }
 
+    /// A part of its own of one server that all tests share.
+    pub(crate) async fn zookeeper() -> Self {
+        static SHARED: OnceLock<Mutex<Server>> = OnceLock::new();
+        let shared = SHARED.get_or_init(|| Mutex::new(Server::zookeeper()));
+        Self::zookeeper_at(shared.lock().unwrap().port)
+    }
+
+    /// A part of its own of the server at `port`.
+    pub(crate) fn zookeeper_at(port: u16) -> Self {
+        Self::Zookeeper(format!("127.0.0.1:{port}/space/{}", space()))
+    }
+
+    /// The same store by way of another port.
+    pub(crate) fn in_space_of(other: &Self, port: u16) -> Self {
+        let moved = |address: &str| {
+            let space = address.split_once("/space").unwrap().1;
+            format!("127.0.0.1:{port}/space{space}")
+        };
+        match other {
+            Self::Zookeeper(address) => Self::Zookeeper(moved(address)),
+            Self::Memory(_) | Self::Embedded(..) => unreachable!("it has no port"),
+        }
+    }
+
     /// Whether a change is known everywhere when the call that made it returns.
     pub(crate) fn is_local(&self) -> bool {
         matches!(self, Self::Memory(_) | Self::Embedded(..))
@@ -43,6 +79,20 @@ impl Cluster {
         match self {
             Self::Memory(store) => Session::new(store.open_session(), async |store| store.expire_session()),
             Self::Embedded(store, _) => Session::new(store.open_session(), async |store| store.expire_session()),
+            Self::Zookeeper(address) => {
+                let options = ZookeeperOptions { session_timeout: SESSION };
+                let store = soon(async {
+                    loop {
+                        // Servers under load may take longer than a session lasts.
+                        match ZookeeperStore::connect(address, &options).await {
+                            Ok(store) => break store,
+                            Err(error) => assert!(error.is_retryable(), "{error}"),
+                        }
+                    }
+                })
+                .await;
+                Session::new(store, async |store| store.expire_session())
+            }
         }
     }
 
@@ -80,6 +130,12 @@ impl Session {
     pub(crate) fn expire(&self) -> BoxFuture<'static, ()> {
         (self.expire)()
     }
+}
+
+/// A name that no other test uses.
+fn space() -> String {
+    static SPACES: AtomicU64 = AtomicU64::new(0);
+    SPACES.fetch_add(1, Ordering::Relaxed).to_string()
 }
 
 /// What a test waits for.

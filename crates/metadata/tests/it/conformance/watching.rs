@@ -106,8 +106,15 @@ pub(crate) async fn a_slow_watcher_is_told_to_read_again(cluster: &Cluster) {
         join_all((0..100).map(async |_| store.put("/f/x", Bytes::new(), Expect::Any, eventual).await.unwrap())).await;
     }
     let events = told(&mut watch, &store, "/f").await;
-    assert_eq!((events[0].path.as_str(), events[0].kind), ("/f", Invalidated));
-    assert_eq!(kinds(&events[1..2]), [("/f/x", Modified)]);
+    let is_told_to_read = (events[0].path.as_str(), events[0].kind) == ("/f", Invalidated);
+    if cluster.is_local() {
+        assert!(is_told_to_read);
+        assert_eq!(kinds(&events[1..2]), [("/f/x", Modified)]);
+    } else {
+        // Who is told late may keep up with what is told.
+        let told = events.iter().filter(|event| event.path == "/f/x").count();
+        assert!(is_told_to_read || told == 20_000, "{told} of 20 000 changes");
+    }
 }
 
 pub(crate) async fn concurrent_changes_are_all_told(cluster: &Cluster) {
