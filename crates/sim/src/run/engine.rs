@@ -10,6 +10,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 
 use super::agenda::{Act, Agenda};
+use super::footprint::{self, Footprint};
 use super::movers::{self, Movers};
 use super::transport::Transport;
 use super::{Run, Surroundings};
@@ -67,7 +68,6 @@ impl<'a> Engine<'a> {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a bounded time")]
             own.max(scenario.pace.0 as u32).max(1)
         };
-        let before = surroundings.allocated.map(|allocated| allocated());
         let mut engine = Self {
             scenario,
             profile,
@@ -88,35 +88,30 @@ impl<'a> Engine<'a> {
             series: Series::default(),
             world,
         };
-        engine.begin(before, surroundings);
+        engine.begin(surroundings.allocated);
         Ok(engine)
     }
 
     /// The leader learns who is there and who has what, and every broker reports once.
-    fn begin(&mut self, before: Option<u64>, surroundings: &Surroundings<'_>) {
+    fn begin(&mut self, allocated: Option<fn() -> u64>) {
+        let mut footprint = Footprint::new(allocated);
         for host in 0..self.world.hosts.len() {
             self.start_broker(host);
         }
         for bundle in &self.world.bundles {
             let owner = self.world.hosts.get(bundle.owner as usize).map(|host| &host.id);
-            self.balancer.owner(&bundle.name, owner, EPOCH);
+            footprint.count(|| self.balancer.owner(&BundleName::from(&*bundle.name), owner, EPOCH));
         }
         self.world.advance(0.0);
-        let hosts = u32::try_from(self.world.hosts.len()).unwrap_or(u32::MAX);
-        for host in 0..hosts {
-            let measured = self.world.measure(host as usize, EPOCH);
-            let Some(reporter) = &mut self.reporters[host as usize] else { continue };
-            let reported = reporter.measure(&measured, &self.profile.settings);
-            if let Some(report) = reported.report {
-                self.balancer.report(&self.world.hosts[host as usize].id, &report, &self.profile.settings, EPOCH);
+        for host in 0..self.world.hosts.len() {
+            let measured = self.world.measure(host, EPOCH);
+            let Some(reporter) = &mut self.reporters[host] else { continue };
+            let (id, settings) = (&self.world.hosts[host].id, &self.profile.settings);
+            if let Some(report) = reporter.measure(&measured, settings).report {
+                footprint.count(|| self.balancer.report(id, &footprint::received(report), settings, EPOCH));
             }
         }
-        let after = surroundings.allocated.map(|allocated| allocated());
-        if let (Some(before), Some(after)) = (before, after) {
-            #[expect(clippy::cast_precision_loss, reason = "an average")]
-            let each = after.saturating_sub(before) as f64 / self.world.bundles.len().max(1) as f64;
-            self.tally.bytes_per_bundle = Some(each);
-        }
+        self.tally.bytes_per_bundle = footprint.for_each(self.world.bundles.len());
     }
 
     fn start_broker(&mut self, host: usize) {
@@ -345,7 +340,11 @@ impl<'a> Engine<'a> {
             duration: self.scenario.duration.0,
             disturbed: self.disturbed,
         };
-        Run { outcome: score(label, &self.tally, &self.series), series: self.series }
+        Run {
+            outcome: score(label, &self.tally, &self.series),
+            about: self.scenario.about.clone(),
+            series: self.series,
+        }
     }
 }
 

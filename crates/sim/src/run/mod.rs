@@ -2,6 +2,7 @@
 
 mod agenda;
 mod engine;
+mod footprint;
 mod movers;
 mod transport;
 
@@ -20,6 +21,8 @@ use crate::scenario::{Scenario, ScenarioError};
 pub struct Run {
     /// The figures.
     pub outcome: Outcome,
+    /// What the scenario says of itself.
+    pub about: String,
     /// The cluster over time.
     pub series: Series,
 }

@@ -1,0 +1,47 @@
+//! The handbook explains every figure the laboratory prints.
+
+use std::path::Path;
+
+use plerion_sim::output::{Format, render};
+
+use crate::support::simulated;
+
+const SCENARIO: &str = "duration = \"1m\"\n[[hosts]]\ncount = 2\n[bundles]\ncount = 10\n";
+
+fn handbook() -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/balancing.md")).unwrap()
+}
+
+#[test]
+fn every_figure_has_an_entry() {
+    let handbook = handbook();
+    let outcome = serde_json::to_value(simulated(SCENARIO, "threshold", 1).outcome).unwrap();
+    let mut missing: Vec<String> = Vec::new();
+    for (name, value) in outcome.as_object().unwrap() {
+        let names = match value.as_object() {
+            Some(inner) => inner.keys().cloned().collect(),
+            None => vec![name.clone()],
+        };
+        missing.extend(names.into_iter().filter(|name| !handbook.contains(&format!("| `{name}` |"))));
+    }
+    assert!(missing.is_empty(), "without an entry in docs/balancing.md: {missing:?}");
+}
+
+#[test]
+fn every_column_of_the_table_has_an_entry() {
+    let handbook = handbook();
+    let table = render(&[simulated(SCENARIO, "threshold", 1).outcome], Format::Table);
+    let heading = table.lines().nth(1).unwrap();
+    for column in heading.split("  ").map(str::trim).filter(|column| !column.is_empty()) {
+        assert!(handbook.contains(&format!("**{column}**")), "{column:?} has no entry in docs/balancing.md");
+    }
+}
+
+#[test]
+fn every_shipped_scenario_is_described() {
+    let handbook = handbook();
+    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        assert!(handbook.contains(&format!("`{name}`")), "{name} is not in docs/balancing.md");
+    }
+}

@@ -1,0 +1,6 @@
+//! The laboratory from outside.
+
+mod behaviour;
+mod documentation;
+mod scenarios;
+mod support;
