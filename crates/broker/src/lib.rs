@@ -36,3 +36,4 @@ pub use handle::{BrokerTotals, CursorStats, Handle, InternalStats, LedgerStats, 
 pub use listing::Kind as TopicKind;
 pub use metrics::ShardCounters;
 pub use namespaces::BundleName;
+pub use plerion_topic::AckSaves;

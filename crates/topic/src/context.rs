@@ -8,7 +8,7 @@ use plerion_clock::SharedClock;
 use plerion_config::Settings;
 use slotmap::SlotMap;
 
-use crate::{Clients, Consumer, Producer};
+use crate::{AckSaves, Clients, Consumer, Producer};
 
 slotmap::new_key_type! {
     /// An attached producer's place in its topic's shard; a stale key finds nothing.
@@ -31,6 +31,8 @@ pub struct Context {
     pub consumers: Attached<ConsumerKey, Consumer>,
     /// What the topics of this shard have done so far.
     pub totals: Totals,
+    /// How long their subscriptions take to save what was acknowledged.
+    pub ack_saves: Arc<AckSaves>,
 }
 
 impl Context {
@@ -43,6 +45,7 @@ impl Context {
             producers: Attached::default(),
             consumers: Attached::default(),
             totals: Totals::default(),
+            ack_saves: Arc::default(),
         })
     }
 

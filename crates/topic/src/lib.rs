@@ -4,6 +4,7 @@
 //! busy topic does, from a SEND to its receipt and from a stored entry to a consumer's socket, is plain calls; what
 //! waits for a store is an async function. Clients are reached through [`Clients`], whatever they are connected by.
 
+mod ack_saves;
 mod bundle;
 mod clients;
 mod consumer;
@@ -22,6 +23,7 @@ mod subscribe;
 mod subscription;
 mod topic;
 
+pub use ack_saves::AckSaves;
 pub use bundle::Bundle;
 pub use clients::{Clients, ConnectionId, ConnectionKey, ProducerRefusal, SendRefusal};
 pub use consumer::{Consumer, Seat};

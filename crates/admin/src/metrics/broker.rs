@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use plerion_broker::{Handle, ShardCounters};
+use plerion_broker::{AckSaves, Handle, ShardCounters};
 
 use super::exposition::Exposition;
 use crate::refusal::Refusal;
@@ -36,5 +36,18 @@ pub(super) async fn write(broker: &Handle, to: &mut Exposition) -> Result<(), Re
     to.counter("plerion_unreadable_entries_total", "Entries that could not be read.", totals.unreadable);
     to.counter("plerion_dropped_messages_total", "Messages dropped that are not kept.", totals.dropped);
     to.gauge("plerion_publishing_bytes", "Bytes of messages that are being stored.", totals.publishing_bytes);
+
+    let saves = broker.ack_saves().await?;
+    let mut counts = vec![0; AckSaves::bounds().len() + 1];
+    for one in &saves {
+        counts.iter_mut().zip(one.counts()).for_each(|(sum, count)| *sum += count);
+    }
+    to.histogram(
+        "plerion_ack_durable_seconds",
+        "From taking an acknowledgement that wants no answer to its being durable.",
+        &AckSaves::bounds(),
+        &counts,
+        saves.iter().map(|one| one.sum().as_secs_f64()).sum(),
+    );
     Ok(())
 }

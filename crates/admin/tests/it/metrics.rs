@@ -18,6 +18,7 @@ async fn figures_have_pulsars_names() {
         "plerion_malformed_frames_total 0".to_owned(),
         "plerion_messages_in_total 1".to_owned(),
         r#"pulsar_topics_count{cluster="standalone",namespace="public/default"} 1"#.to_owned(),
+        "plerion_ack_durable_seconds_count 0".to_owned(),
         format!("pulsar_producers_count{labels} 1"),
         format!("pulsar_in_messages_total{labels} 1"),
         format!("pulsar_subscription_back_log{of_subscription} 1"),

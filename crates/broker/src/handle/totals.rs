@@ -1,6 +1,8 @@
 //! Figures of the whole broker.
 
-use plerion_topic::Totals;
+use std::sync::Arc;
+
+use plerion_topic::{AckSaves, Totals};
 
 use super::Handle;
 use crate::failure::Failure;
@@ -46,6 +48,19 @@ impl Handle {
             all.checksum_errors += one.checksum_errors;
             all.unreadable += one.unreadable;
             all.dropped += one.dropped;
+        }
+        Ok(all)
+    }
+
+    /// How long each shard takes to save acknowledgements.
+    ///
+    /// # Errors
+    /// [`Failure`] when the broker is stopping.
+    pub async fn ack_saves(&self) -> Result<Vec<Arc<AckSaves>>, Failure> {
+        let mut all = Vec::new();
+        for home in 0..self.core().doors.count() {
+            let home = u16::try_from(home).unwrap_or(u16::MAX);
+            all.push(self.on(home, |shard| async move { shard.context.ack_saves.clone() }).await?);
         }
         Ok(all)
     }

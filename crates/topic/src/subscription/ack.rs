@@ -137,7 +137,7 @@ impl Subscription {
             && let Some(topic) = self.topic.upgrade()
             && let Some(bundle) = topic.bundle()
         {
-            bundle.save_soon(self.clone());
+            bundle.save_soon(&self.context, self.clone());
         }
     }
 

@@ -62,6 +62,37 @@ fn an_acknowledgement_that_cannot_be_recorded_is_refused() {
 }
 
 #[test]
+fn what_is_not_durable_yet_is_known_by_its_age() {
+    on_shard(async {
+        let world = World::new().await;
+        let topic = filled(&world, 3).await;
+        let one = world.consumer(&topic, Kind::Shared, 1, 10).await;
+        let messages = world.clients.messages();
+        let saves = world.context.ack_saves.clone();
+        assert_eq!(saves.unsaved_since(), None);
+        world.pass(Duration::from_millis(5)).await;
+        ack(&one, [messages[0].position]);
+        assert_eq!(saves.unsaved_since(), Some(Duration::from_millis(5)));
+        world.pass(Duration::from_millis(45)).await;
+        assert_eq!(
+            (saves.unsaved_since(), saves.slowest()),
+            (None, Duration::from_millis(45)),
+            "time passes in one step"
+        );
+        assert_eq!(saves.counts()[..2], [0, 1], "between 25 and 50 ms");
+        world.ledgers.hold();
+        ack(&one, [messages[1].position]);
+        world.pass(Duration::from_millis(45)).await;
+        ack(&one, [messages[2].position]);
+        world.pass(Duration::from_millis(200)).await;
+        assert_eq!(saves.unsaved_since(), Some(Duration::from_millis(50)), "the oldest of two saves");
+        world.ledgers.fail_writers("gone");
+        settle().await;
+        assert_eq!(saves.unsaved_since(), Some(Duration::from_millis(50)), "a save that failed saved nothing");
+    });
+}
+
+#[test]
 fn an_acknowledgement_without_an_answer_is_durable_within_100_ms() {
     on_shard(async {
         let mut world = World::new().await;
@@ -73,7 +104,7 @@ fn an_acknowledgement_without_an_answer_is_durable_within_100_ms() {
         ack(&one, [messages[1].position]);
         world.pass(Duration::from_millis(50)).await;
         ack(&one, [messages[2].position]);
-        world.pass(Duration::from_millis(20)).await;
+        world.pass(Duration::from_millis(10)).await;
         world.crash(0).await;
         let topic = world.open().await;
         world.consumer(&topic, Kind::Shared, 1, 10).await;

@@ -26,7 +26,7 @@ pub(crate) struct History {
     pub(crate) life: u64,
     pub(crate) topics: Vec<TopicHistory>,
     pub(crate) figures: Figures,
-    /// The slowest answer to an acknowledgement in this life. No acknowledgement was longer on its way to the broker.
+    /// The slowest answer to an acknowledgement in this life.
     slowest_ack: Duration,
     /// How late the machine had run threads before this life.
     late_before: Duration,
@@ -96,18 +96,16 @@ impl History {
     /// The life ended at `at`. All in all, the machine has run threads `late` by that much.
     pub(crate) fn died(&mut self, at: Instant, last_words: Option<LastWords>, late: Duration) {
         self.figures.kills += 1;
-        let machine = late.saturating_sub(std::mem::replace(&mut self.late_before, late));
-        let unsaved = last_words.map_or(MAY_FORGET + machine, |words| words.unsaved.unwrap_or_default());
-        if let Some(words) = last_words {
-            let slowest = words.slowest_save.max(unsaved);
-            self.figures.slowest_save = self.figures.slowest_save.max(slowest);
-            self.require(slowest <= MAY_FORGET + machine, || {
-                format!("{words:?}, where the machine ran threads late by {machine:?}")
-            });
-        }
         let waits = self.topics.iter().flat_map(|topic| &topic.subscriptions).map(|of| of.longest_wait(at)).max();
-        let on_its_way = self.slowest_ack.max(waits.unwrap_or_default());
-        let may_forget = unsaved + on_its_way;
+        // What the machine takes for a save that is asked for at once, and for running a thread.
+        let machine = late.saturating_sub(std::mem::replace(&mut self.late_before, late))
+            + self.slowest_ack.max(waits.unwrap_or_default());
+        let may_forget = last_words.map_or(MAY_FORGET + machine, |words| words.unsaved.unwrap_or_default());
+        if let Some(words) = last_words {
+            let slowest = words.slowest_save.max(may_forget);
+            self.figures.slowest_save = self.figures.slowest_save.max(slowest);
+            self.require(slowest <= MAY_FORGET + machine, || format!("{words:?}, where the machine needs {machine:?}"));
+        }
         for subscription in self.topics.iter_mut().flat_map(|topic| &mut topic.subscriptions) {
             subscription.died(at, may_forget);
         }
@@ -171,6 +169,11 @@ impl History {
         self.slowest_ack = self.slowest_ack.max(took);
         self.figures.slowest_ack = self.figures.slowest_ack.max(took);
         self.topics[topic].subscriptions[subscription].answered(acked);
+    }
+
+    /// The broker has taken acknowledgements that asked for no answer.
+    pub(crate) fn ack_taken(&mut self, topic: usize, subscription: usize, acked: &[Position]) {
+        self.topics[topic].subscriptions[subscription].taken(acked, Instant::now());
     }
 
     /// Whether each subscription got everything that has a receipt, and acknowledged all of it durably.

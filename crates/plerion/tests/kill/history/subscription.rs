@@ -35,6 +35,8 @@ enum Acked {
     Durably(u64, AckKind, Duration),
     /// In this life, and no answer has come.
     At(Instant, AckKind),
+    /// In this life, without asking for an answer; by then the broker had taken it.
+    Taken(Instant),
     /// In an earlier life, so shortly before its end that it may come again.
     Before(Duration, AckKind),
 }
@@ -85,6 +87,7 @@ impl SubscriptionHistory {
                 self.waiting -= usize::from(kind == AckKind::Request);
                 None
             }
+            Some(Acked::Taken(_)) if again => None,
             Some(how) => return Err(format!("{position:?} was acknowledged ({how:?}) and came again")),
             None => None,
         };
@@ -153,6 +156,15 @@ impl SubscriptionHistory {
         }
     }
 
+    /// The broker has taken acknowledgements that asked for no answer.
+    pub(super) fn taken(&mut self, positions: &[Position], at: Instant) {
+        for position in positions {
+            if let Some(how @ Acked::At(_, AckKind::Plain)) = self.acked.get_mut(position) {
+                *how = Acked::Taken(at);
+            }
+        }
+    }
+
     /// How long the oldest acknowledgement has waited for its answer by `at`.
     pub(super) fn longest_wait(&self, at: Instant) -> Duration {
         let waits = |position| match self.acked.get(position) {
@@ -164,12 +176,15 @@ impl SubscriptionHistory {
 
     pub(super) fn died(&mut self, at: Instant, may_forget: Duration) {
         for position in std::mem::take(&mut self.fresh) {
-            if let Some(how) = self.acked.get_mut(&position)
-                && let Acked::At(sent, kind) = *how
-            {
-                let age = at.saturating_duration_since(sent);
-                let durable = kind == AckKind::Plain && age > may_forget;
-                *how = if durable { Acked::Durably(self.life, kind, age) } else { Acked::Before(age, kind) };
+            let Some(how) = self.acked.get_mut(&position) else { continue };
+            let age = |since| at.saturating_duration_since(since);
+            match *how {
+                Acked::Taken(since) if age(since) > may_forget => {
+                    *how = Acked::Durably(self.life, AckKind::Plain, age(since));
+                }
+                Acked::Taken(since) => *how = Acked::Before(age(since), AckKind::Plain),
+                Acked::At(since, kind) => *how = Acked::Before(age(since), kind),
+                Acked::Durably(..) | Acked::Before(..) => {}
             }
         }
     }

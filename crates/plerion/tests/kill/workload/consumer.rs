@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use plerion_test_client::proto::CommandConsumerStats;
 use plerion_test_client::proto::command_ack::AckType;
 use plerion_test_client::proto::command_subscribe::SubType;
 use plerion_test_client::{Client, Consumer, Error, Incoming, Position, Received};
@@ -113,6 +114,12 @@ impl Session {
             if let Some((sent, acked)) = request {
                 self.history.borrow_mut().ack_answered(topic, subscription, sent, &acked);
             }
+        } else if let Some(answer) = &frame.command.consumer_stats_response {
+            if let Some((_, acked)) = self.requests.remove(&answer.request_id)
+                && answer.error_code.is_none()
+            {
+                self.history.borrow_mut().ack_taken(topic, subscription, &acked);
+            }
         } else if frame.command.close_consumer.is_some() {
             return Err(Error::Closed);
         }
@@ -148,7 +155,13 @@ impl Session {
             (AckType::Individual, ready.iter().map(|incoming| incoming.id.clone()).collect())
         };
         match kind {
-            AckKind::Plain => self.client.ack(ID, ack_type, &ids).await,
+            AckKind::Plain => {
+                self.client.ack(ID, ack_type, &ids).await?;
+                // Its answer shows that the broker has taken the acknowledgement.
+                let request_id = self.client.next_request();
+                self.requests.insert(request_id, (now, covered));
+                self.client.send(CommandConsumerStats { request_id, consumer_id: ID }).await
+            }
             AckKind::Request => {
                 let request = self.client.ack_with_request(ID, ack_type, &ids).await?;
                 self.requests.insert(request, (now, covered));
