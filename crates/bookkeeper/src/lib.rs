@@ -8,5 +8,6 @@ pub mod digest;
 pub mod directory;
 pub mod entry;
 pub mod ledger_metadata;
+pub mod protocol;
 pub mod quorum;
 pub mod wire;

@@ -58,6 +58,9 @@ impl FromIterator<usize> for Members {
 }
 
 impl Quorum {
+    /// One bookie.
+    pub const ONE: Self = Self { ensemble: 1, write: 1, ack: 1 };
+
     /// `None` unless ensemble ≥ write ≥ ack ≥ 1 and the ensemble is at most [`MAX_ENSEMBLE`].
     pub fn new(ensemble: usize, write: usize, ack: usize) -> Option<Self> {
         let ordered = MAX_ENSEMBLE >= ensemble && ensemble >= write && write >= ack && ack >= 1;

@@ -6,4 +6,5 @@ mod directory;
 mod golden;
 mod metadata_codec;
 mod quorum;
+mod sim;
 mod wire_properties;
