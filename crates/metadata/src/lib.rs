@@ -12,6 +12,8 @@
 mod election;
 mod embedded;
 mod error;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod feed;
 mod key;
 mod memory;
@@ -29,6 +31,8 @@ mod zookeeper;
 pub use election::{Election, Leader, Leadership, current_leader, observe_leader};
 pub use embedded::{EmbeddedOptions, EmbeddedStore, FORMAT_VERSION, OpenError};
 pub use error::{Error, Result};
+#[cfg(feature = "etcd")]
+pub use etcd::{EtcdOptions, EtcdStore};
 pub use memory::MemoryStore;
 pub use notification::{Notification, NotificationKind, SessionEvent, SessionEvents, Watch};
 pub use record::{Durability, Expect, PutOptions, Record, Stat, Written};

@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use zookeeper_client::{Client, Error as ZkError, SessionState, StateWatcher};
 
 use super::connect::Servers;
+use crate::row::NO_SESSION;
 use crate::sessions::Session;
 use crate::{Error, Result, SessionEvent};
 
@@ -85,6 +86,7 @@ async fn supervise(link: Weak<Link>, mut states: StateWatcher, servers: Servers)
         {
             let Some(link) = link.upgrade() else { return };
             link.client.send_replace(None);
+            link.session.begin(NO_SESSION);
             link.session.tell(SessionEvent::SessionLost);
         }
         let client = loop {

@@ -18,8 +18,8 @@ use crate::cluster::{Cluster, SESSION, put, soon, until_gone, value};
 pub(crate) struct Scene {
     pub(crate) server: Server,
     pub(crate) cluster: Cluster,
-    behind: Cluster,
-    proxy: Proxy,
+    pub(crate) behind: Cluster,
+    pub(crate) proxy: Proxy,
 }
 
 impl Scene {
@@ -40,7 +40,11 @@ impl Scene {
 
 /// The values of all rows, as one knows them who follows a watch: reads what it tells of, and everything if it may
 /// have missed something.
-async fn follow(watch: &mut Watch, store: &SharedMetadataStore, until: impl Fn(&BTreeMap<String, Bytes>) -> bool) {
+pub(crate) async fn follow(
+    watch: &mut Watch,
+    store: &SharedMetadataStore,
+    until: impl Fn(&BTreeMap<String, Bytes>) -> bool,
+) {
     let mut rows = read_all(store).await;
     soon(async {
         while !until(&rows) {
@@ -263,5 +267,12 @@ failures! {
     zookeeper "needs ZooKeeper"
     crate::cluster::server::Server::zookeeper(),
     crate::cluster::Cluster::zookeeper_at,
+    crate::cluster::Cluster::in_space_of
+}
+
+failures! {
+    etcd "needs etcd"
+    crate::cluster::server::Server::etcd(),
+    crate::cluster::Cluster::etcd_at,
     crate::cluster::Cluster::in_space_of
 }

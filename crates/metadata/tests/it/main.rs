@@ -6,5 +6,6 @@ mod cluster;
 mod conformance;
 mod crash;
 mod embedded;
+mod etcd;
 mod failures;
 mod model;

@@ -11,8 +11,8 @@ use bytes::Bytes;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use plerion_metadata::{
-    EmbeddedOptions, EmbeddedStore, Expect, MemoryStore, PutOptions, Result, SharedMetadataStore, Written,
-    ZookeeperOptions, ZookeeperStore,
+    EmbeddedOptions, EmbeddedStore, EtcdOptions, EtcdStore, Expect, MemoryStore, PutOptions, Result,
+    SharedMetadataStore, Written, ZookeeperOptions, ZookeeperStore,
 };
 use tempfile::TempDir;
 
@@ -24,6 +24,8 @@ pub(crate) enum Cluster {
     Embedded(EmbeddedStore, #[expect(dead_code, reason = "kept so that the directory stays")] TempDir),
     /// Servers and a part of their tree.
     Zookeeper(String),
+    /// Servers, and a path in them.
+    Etcd(String, String),
 }
 
 /// How long the servers wait for a silent session in tests.
@@ -58,6 +60,18 @@ impl Cluster {
         Self::Zookeeper(format!("127.0.0.1:{port}/space/{}", space()))
     }
 
+    /// A part of its own of one server that all tests share.
+    pub(crate) async fn etcd() -> Self {
+        static SHARED: OnceLock<Mutex<Server>> = OnceLock::new();
+        let shared = SHARED.get_or_init(|| Mutex::new(Server::etcd()));
+        Self::etcd_at(shared.lock().unwrap().port)
+    }
+
+    /// A part of its own of the server at `port`.
+    pub(crate) fn etcd_at(port: u16) -> Self {
+        Self::Etcd(format!("127.0.0.1:{port}"), format!("/space/{}", space()))
+    }
+
     /// The same store by way of another port.
     pub(crate) fn in_space_of(other: &Self, port: u16) -> Self {
         let moved = |address: &str| {
@@ -66,6 +80,7 @@ impl Cluster {
         };
         match other {
             Self::Zookeeper(address) => Self::Zookeeper(moved(address)),
+            Self::Etcd(_, root) => Self::Etcd(format!("127.0.0.1:{port}"), root.clone()),
             Self::Memory(_) | Self::Embedded(..) => unreachable!("it has no port"),
         }
     }
@@ -81,17 +96,13 @@ impl Cluster {
             Self::Embedded(store, _) => Session::new(store.open_session(), async |store| store.expire_session()),
             Self::Zookeeper(address) => {
                 let options = ZookeeperOptions { session_timeout: SESSION };
-                let store = soon(async {
-                    loop {
-                        // Servers under load may take longer than a session lasts.
-                        match ZookeeperStore::connect(address, &options).await {
-                            Ok(store) => break store,
-                            Err(error) => assert!(error.is_retryable(), "{error}"),
-                        }
-                    }
-                })
-                .await;
-                Session::new(store, async |store| store.expire_session())
+                let connect = || ZookeeperStore::connect(address, &options);
+                Session::new(patiently(connect).await, async |store| store.expire_session())
+            }
+            Self::Etcd(addresses, root) => {
+                let options = EtcdOptions { session_timeout: SESSION };
+                let connect = || EtcdStore::connect(addresses, root, &options);
+                Session::new(patiently(connect).await, async |store| store.expire_session().await.unwrap())
             }
         }
     }
@@ -130,6 +141,19 @@ impl Session {
     pub(crate) fn expire(&self) -> BoxFuture<'static, ()> {
         (self.expire)()
     }
+}
+
+/// Connects, also to servers under such a load that a session's time is not enough.
+async fn patiently<S>(connect: impl AsyncFn() -> Result<S>) -> S {
+    soon(async {
+        loop {
+            match connect().await {
+                Ok(store) => break store,
+                Err(error) => assert!(error.is_retryable(), "{error}"),
+            }
+        }
+    })
+    .await
 }
 
 /// A name that no other test uses.

@@ -28,6 +28,23 @@ impl Server {
         Self::start("zookeeper", dir, port, vec![port.to_string()])
     }
 
+    pub(crate) fn etcd() -> Self {
+        let (port, peer) = (free_port(), free_port());
+        Self::etcd_member("one", port, peer, &[("one", peer)])
+    }
+
+    /// A cluster of three.
+    pub(crate) fn etcd_cluster() -> Vec<Self> {
+        let peers = ["one", "two", "three"].map(|name| (name, free_port()));
+        peers.iter().map(|(name, peer)| Self::etcd_member(name, free_port(), *peer, &peers)).collect()
+    }
+
+    fn etcd_member(name: &str, port: u16, peer: u16, members: &[(&str, u16)]) -> Self {
+        let mut arguments = vec![name.to_owned(), port.to_string(), peer.to_string()];
+        arguments.extend(members.iter().map(|(name, peer)| format!("{name}={peer}")));
+        Self::start("etcd", tempfile::tempdir().unwrap(), port, arguments)
+    }
+
     fn start(script: &str, dir: TempDir, port: u16, mut arguments: Vec<String>) -> Self {
         let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/engines").join(script);
         arguments.insert(0, dir.path().to_str().unwrap().to_owned());

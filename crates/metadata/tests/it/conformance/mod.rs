@@ -12,10 +12,10 @@ macro_rules! conformance {
     ($($cases:tt)*) => {
         on_engine! { memory [] crate::cluster::Cluster::memory(); $($cases)* }
         on_engine! { on_disk [] crate::cluster::Cluster::embedded(); $($cases)* }
-        #[cfg(feature = "zookeeper")]
         on_engine! {
             zookeeper [#[ignore = "needs ZooKeeper"]] crate::cluster::Cluster::zookeeper().await; $($cases)*
         }
+        on_engine! { etcd [#[ignore = "needs etcd"]] crate::cluster::Cluster::etcd().await; $($cases)* }
     };
 }
 
