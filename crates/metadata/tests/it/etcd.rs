@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use crate::cluster::proxy::Network;
 use crate::cluster::server::Server;
 use crate::cluster::{Cluster, put, soon};
-use crate::failures::{Scene, follow, nothing_is_lost_while};
+use crate::failures::{Follower, Scene, nothing_is_lost_while};
 
 /// Makes etcd forget what happened before `revision`.
 async fn compact(port: u16, revision: u64) {
@@ -31,7 +31,7 @@ async fn a_watch_that_missed_what_was_compacted_says_so() {
     let scene = Scene::new(Server::etcd(), Cluster::etcd_at, Cluster::in_space_of).await;
     let (writer, reader) = (scene.cluster.store().await, scene.behind.store().await);
     put(&writer, "/w/deleted", "x").await;
-    let mut watch = reader.watch("/w").await.unwrap();
+    let mut follower = Follower::new(&reader, "/w").await;
     let mut told = reader.watch("/w").await.unwrap();
     scene.proxy.set(Network::Cut);
     writer.delete("/w/deleted", Expect::Any).await.unwrap();
@@ -41,7 +41,7 @@ async fn a_watch_that_missed_what_was_compacted_says_so() {
     let last = put(&writer, "/w/made", "x").await.stat.modified;
     compact(scene.server.port, last).await;
     scene.proxy.set(Network::Open);
-    follow(&mut watch, &reader, |rows| rows.contains_key("/w/made") && !rows.contains_key("/w/deleted")).await;
+    follower.until(|rows| rows.contains_key("/w/made") && !rows.contains_key("/w/deleted")).await;
     let first = soon(told.next()).await.unwrap();
     assert_eq!((first.path.as_str(), first.kind), ("/w", NotificationKind::Invalidated));
     // And goes on from there.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures::StreamExt;
 use futures::future::join_all;
-use futures::{FutureExt, StreamExt};
 use plerion_metadata::{
     Election, Error, Expect, NotificationKind, PutOptions, SessionEvent, SharedMetadataStore, Watch, put_settled,
 };
@@ -38,36 +38,50 @@ impl Scene {
     }
 }
 
-/// The values of all rows, as one knows them who follows a watch: reads what it tells of, and everything if it may
-/// have missed something.
-pub(crate) async fn follow(
-    watch: &mut Watch,
-    store: &SharedMetadataStore,
-    until: impl Fn(&BTreeMap<String, Bytes>) -> bool,
-) {
-    let mut rows = read_all(store).await;
-    soon(async {
-        while !until(&rows) {
-            let event = watch.next().await.unwrap();
-            match event.kind {
-                NotificationKind::Invalidated => rows = read_all(store).await,
-                NotificationKind::ChildrenChanged => {}
-                NotificationKind::Deleted => drop(rows.remove(&event.path)),
-                NotificationKind::Created | NotificationKind::Modified => {
-                    // A deleted row is told of later.
-                    if let Some(row) = store.get(&event.path).await.unwrap() {
-                        rows.insert(event.path, row.value);
+/// Who knows the values of rows by following a watch: reads what it tells of, and everything only if it may have
+/// missed something.
+pub(crate) struct Follower {
+    watch: Watch,
+    store: SharedMetadataStore,
+    prefix: &'static str,
+    rows: BTreeMap<String, Bytes>,
+}
+
+impl Follower {
+    pub(crate) async fn new(store: &SharedMetadataStore, prefix: &'static str) -> Self {
+        let watch = store.watch(prefix).await.unwrap();
+        let mut follower = Self { watch, store: Arc::clone(store), prefix, rows: BTreeMap::new() };
+        follower.read_all().await;
+        follower
+    }
+
+    pub(crate) async fn until(&mut self, reached: impl Fn(&BTreeMap<String, Bytes>) -> bool) {
+        soon(async {
+            while !reached(&self.rows) {
+                let event = self.watch.next().await.unwrap();
+                match event.kind {
+                    NotificationKind::Invalidated => self.read_all().await,
+                    NotificationKind::ChildrenChanged => {}
+                    NotificationKind::Deleted => drop(self.rows.remove(&event.path)),
+                    NotificationKind::Created | NotificationKind::Modified => {
+                        // A deleted row is told of later.
+                        if let Some(row) = self.store.get(&event.path).await.unwrap() {
+                            self.rows.insert(event.path, row.value);
+                        }
                     }
                 }
             }
-        }
-    })
-    .await;
-}
+        })
+        .await;
+    }
 
-async fn read_all(store: &SharedMetadataStore) -> BTreeMap<String, Bytes> {
-    let rows = store.scan("/", None, 10_000).await.unwrap();
-    rows.into_iter().map(|(path, row)| (path, row.value)).collect()
+    async fn read_all(&mut self) {
+        let rows = self.store.scan(self.prefix, None, 10_000).await.unwrap();
+        self.rows = rows.into_iter().map(|(path, row)| (path, row.value)).collect();
+        if let Some(row) = self.store.get(self.prefix).await.unwrap() {
+            self.rows.insert(self.prefix.to_owned(), row.value);
+        }
+    }
 }
 
 pub(crate) async fn a_watch_misses_nothing_across_a_cut(scene: Scene) {
@@ -75,19 +89,19 @@ pub(crate) async fn a_watch_misses_nothing_across_a_cut(scene: Scene) {
     for path in ["/w/changed", "/w/deleted"] {
         put(&writer, path, "before").await;
     }
-    let mut watch = reader.watch("/w").await.unwrap();
-    follow(&mut watch, &reader, |rows| rows.contains_key("/w/deleted")).await;
+    let mut follower = Follower::new(&reader, "/w").await;
     for round in 0..3 {
         scene.proxy.set(Network::Cut);
         put(&writer, "/w/changed", "after").await;
         put(&writer, &format!("/w/made/{round}"), "after").await;
         writer.delete("/w/deleted", Expect::Any).await.unwrap();
         scene.proxy.set(Network::Open);
-        follow(&mut watch, &reader, |rows| {
-            let changed = rows.get("/w/changed").is_some_and(|value| value == "after");
-            changed && rows.contains_key(&format!("/w/made/{round}")) && !rows.contains_key("/w/deleted")
-        })
-        .await;
+        follower
+            .until(|rows| {
+                let changed = rows.get("/w/changed").is_some_and(|value| value == "after");
+                changed && rows.contains_key(&format!("/w/made/{round}")) && !rows.contains_key("/w/deleted")
+            })
+            .await;
         // The watch goes on after it.
         for path in ["/w/changed", "/w/deleted"] {
             put(&writer, path, "before").await;
@@ -95,7 +109,7 @@ pub(crate) async fn a_watch_misses_nothing_across_a_cut(scene: Scene) {
         let is_back = |rows: &BTreeMap<String, Bytes>| {
             ["/w/changed", "/w/deleted"].iter().all(|path| rows.get(*path).is_some_and(|value| value == "before"))
         };
-        follow(&mut watch, &reader, is_back).await;
+        follower.until(is_back).await;
     }
 }
 
@@ -197,8 +211,8 @@ async fn count(store: &SharedMetadataStore, rounds: usize, sure: impl Fn()) -> (
 /// Counts with several sessions while `disturb` does what it does after every so many.
 pub(crate) async fn nothing_is_lost_while(cluster: &Cluster, disturb: impl AsyncFnOnce()) {
     let stores = cluster.stores(4).await;
-    let mut watch = stores[0].watch("/count").await.unwrap();
     put(&stores[0], "/count", "0").await;
+    let mut follower = Follower::new(&stores[0], "/count").await;
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let counting = join_all(stores.iter().map(|store| count(store, 150, || tell.send(()).unwrap())));
     let disturbing = async {
@@ -215,8 +229,7 @@ pub(crate) async fn nothing_is_lost_while(cluster: &Cluster, disturb: impl Async
         "{total} of {counted} and {unclear} unclear"
     );
     println!("{counted} counted, {unclear} unclear, {total} in all");
-    follow(&mut watch, &stores[0], |rows| rows.get("/count").is_some_and(|value| *value == total.to_string())).await;
-    assert!(watch.next().now_or_never().is_none_or(|event| event.is_some()));
+    follower.until(|rows| rows.get("/count").is_some_and(|value| *value == total.to_string())).await;
 }
 
 pub(crate) async fn a_killed_server_keeps_what_it_acknowledged(mut scene: Scene) {
