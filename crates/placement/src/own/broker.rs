@@ -26,6 +26,8 @@ pub(super) struct Broker {
     pub(super) reported: Option<i64>,
     /// When a bundle of it changed for good, in milliseconds since 1970; 0 for never.
     pub(super) news: i64,
+    /// Since when the means of its bundles are taken, in seconds since 1970.
+    pub(super) watched: u32,
     /// How its use wavers.
     pub(super) wavering: Wavering,
 }
@@ -41,6 +43,7 @@ impl Broker {
             own: HostUsage::default(),
             reported: None,
             news: 0,
+            watched: 0,
             wavering: Wavering::default(),
         }
     }
@@ -80,6 +83,8 @@ pub(super) struct Wavering {
     pub(super) sum: f64,
     /// When that began, in seconds since 1970.
     pub(super) since: u32,
+    /// The change of the stride before.
+    pub(super) before: Option<f64>,
     /// Mean square of such changes, and of how many.
     pub(super) square: f64,
     pub(super) count: u32,
@@ -98,10 +103,13 @@ impl Wavering {
             self.sum = 0.0;
         }
         if now.saturating_sub(self.since) >= STRIDE {
-            self.count = self.count.saturating_add(1);
-            // A mean over half an hour.
-            let weight = 1.0 / f64::from(self.count.min(180));
-            self.square += (self.sum * self.sum - self.square) * weight;
+            if let Some(before) = self.before {
+                self.count = self.count.saturating_add(1);
+                // A mean over half an hour. What both strides have in common is a trend and no wavering.
+                let weight = 1.0 / f64::from(self.count.min(180));
+                self.square += ((self.sum - before).powi(2) / 2.0 - self.square) * weight;
+            }
+            self.before = Some(self.sum);
             self.sum = 0.0;
             self.since = now;
         }
@@ -112,6 +120,11 @@ impl Wavering {
 /// are correlated.
 pub(super) fn deviation(square: f64) -> f64 {
     (square / (2.0 * (1.0 - (-f64::from(STRIDE) / CORRELATION).exp()))).max(0.0).sqrt()
+}
+
+/// The part of such a deviation that is left in a mean of `seconds`.
+pub(super) fn left_in_mean(seconds: u32) -> f64 {
+    (CORRELATION / (CORRELATION + f64::from(seconds.min(3_600)))).sqrt()
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "single precision is enough for an amount")]

@@ -1,9 +1,9 @@
 //! One cycle: whether to act, what to plan, and whether that is worth it.
 
-use super::broker::deviation;
+use super::broker::{deviation, left_in_mean};
 use super::input::View;
 use super::verdict::Judge;
-use super::{OwnBalancer, SETTLE};
+use super::{OwnBalancer, SETTLE, seconds};
 use crate::constraints::Constraints;
 use crate::explain::{Block, BrokerRule, Explanation, Plan, Projection};
 use crate::planner::{Outline, RESOURCES, lower_bound, reach, utilisations};
@@ -15,7 +15,7 @@ const GAP: f64 = 0.01;
 const ACTS: f64 = 0.018;
 
 /// So many deviations above the mean a broker may be by chance.
-const BY_CHANCE: f64 = 5.0;
+const BY_CHANCE: f64 = 4.5;
 
 /// So many deviations count where a bundle has just changed for good, which is no chance.
 const WITH_NEWS: f64 = 0.5;
@@ -54,11 +54,12 @@ impl OwnBalancer {
         if !self.pending.is_empty() || now < self.rests_until {
             return Plan::blocked(explanation, Block::CoolingDown);
         }
-        self.follow_drift();
-        let mut view = self.view(constraints, now);
+        self.follow_drift(now);
+        let mut view = self.view(constraints);
         let whole = self.cut_giants(&mut view);
         let bound = lower_bound(&view.input);
-        let deviations = self.deviations(&view, bound);
+        self.let_rest(&mut view, now);
+        let deviations = self.deviations(&view, bound, now);
         for (place, host) in view.hosts.iter().enumerate() {
             let broker = &self.brokers[*host as usize];
             let is_news = broker.news != 0 && now.saturating_sub(broker.news) < NEWS;
@@ -66,14 +67,20 @@ impl OwnBalancer {
             view.input.brokers[place].tolerates = bound * (1.0 + ACTS) + by_chance;
         }
         let before = utilisations(&view.input);
-        let wavers = deviations.iter().copied().fold(0.0, f64::max);
+        let acts = before.iter().zip(&view.input.brokers).any(|(used, host)| *used > host.tolerates);
+        let acts_above = view.input.brokers.iter().map(|host| host.tolerates).fold(0.0, f64::max);
+        let mut wavers = deviations.iter().copied().fold(0.0, f64::max);
+        if acts && self.brokers.iter().all(|broker| broker.wavering.count == 0) {
+            // Something has to move although no wavering was measured: then all the way.
+            wavers = 0.0;
+            view.input.brokers.iter_mut().for_each(|host| host.tolerates = bound * (1.0 + ACTS));
+        }
         let target = bound * (1.0 + GAP) + WITH_NEWS * wavers;
         let mut plan = Plan::empty(explanation);
         plan.explanation.limit("lower bound", bound);
         plan.explanation.limit("target", target);
-        plan.explanation.limit("acts above", bound * (1.0 + ACTS) + BY_CHANCE * wavers);
+        plan.explanation.limit("acts above", acts_above);
         plan.explanation.limit("wavers by", wavers);
-        let acts = before.iter().zip(&view.input.brokers).any(|(used, host)| *used > host.tolerates);
         let outline = if acts {
             self.search(&mut view, whole, bound, target)
         } else {
@@ -85,7 +92,7 @@ impl OwnBalancer {
     }
 
     /// Where the use of a broker has left its mean by more than wavering explains, the level of now is the mean.
-    fn follow_drift(&mut self) {
+    fn follow_drift(&mut self, now: i64) {
         let mut drift = vec![[0.0; RESOURCES]; self.brokers.len()];
         for slot in &self.slots {
             if let Some(drift) = drift.get_mut(slot.owner as usize) {
@@ -102,6 +109,11 @@ impl OwnBalancer {
                 away > DRIFTED * deviation(broker.wavering.square) + 1e-4
             })
             .collect();
+        for (broker, drifted) in self.brokers.iter_mut().zip(&drifted) {
+            if *drifted || broker.watched == 0 {
+                broker.watched = seconds(now);
+            }
+        }
         for slot in &mut self.slots {
             if drifted.get(slot.owner as usize).copied().unwrap_or(false) {
                 slot.rebase();
@@ -110,17 +122,20 @@ impl OwnBalancer {
     }
 
     /// By how much the use of each host wavers. What one alone has shown counts the more, the longer it was watched.
-    fn deviations(&self, view: &View, bound: f64) -> Vec<f64> {
+    fn deviations(&self, view: &View, bound: f64, now: i64) -> Vec<f64> {
         let wavering = || view.hosts.iter().map(|host| self.brokers[*host as usize].wavering);
         let count: f64 = wavering().map(|wavering| f64::from(wavering.count)).sum();
         if count <= 0.0 {
             return vec![UNMEASURED * bound; view.hosts.len()];
         }
         let common = wavering().map(|wavering| wavering.square * f64::from(wavering.count)).sum::<f64>() / count;
-        wavering()
-            .map(|own| {
-                let count = f64::from(own.count);
-                deviation((6.0 * common + count * own.square) / (6.0 + count))
+        view.hosts
+            .iter()
+            .map(|host| {
+                let broker = &self.brokers[*host as usize];
+                let count = f64::from(broker.wavering.count);
+                let square = (6.0 * common + count * broker.wavering.square) / (6.0 + count);
+                deviation(square) * left_in_mean(seconds(now).saturating_sub(broker.watched))
             })
             .collect()
     }

@@ -1,12 +1,18 @@
 //! Takes reports in.
 
-use super::slot::{NOBODY, News, Traffic};
+use super::slot::{News, Traffic};
 use super::{Detail, OwnBalancer, seconds};
 use crate::balancer::{OwnBundle, OwnReport};
 use crate::names::BrokerId;
 
-/// Share of a deviation by which the costs of a broker's messages are corrected with each report.
-const COST_STEP: f32 = 0.2;
+/// Share of a difference by which the costs of a broker's messages are corrected with each report …
+const STEP: f32 = 0.05;
+
+/// … and those of bundles that have just come.
+const FRESH_STEP: f32 = 0.5;
+
+/// Less than this share of a broker's use says nothing about what has just come.
+const LEAST_FRESH: f64 = 0.01;
 
 impl OwnBalancer {
     pub(super) fn ingest(&mut self, id: &BrokerId, report: &OwnReport, now: i64) {
@@ -24,11 +30,9 @@ impl OwnBalancer {
         let (mut wavered, mut news) = (0.0, false);
         let mut served = Vec::with_capacity(report.bundles.len());
         for bundle in &report.bundles {
-            let Some(slot) = self.slot_for(&bundle.bundle) else { continue };
+            // Who owns what is told at once; a report that knows of something else is older.
+            let Some(slot) = self.slot_of(&bundle.bundle) else { continue };
             let known = &mut self.slots[slot as usize];
-            if known.owner == NOBODY && !self.pending.iter().any(|(key, _)| *key == known.key) {
-                known.owner = index;
-            }
             if known.owner != index {
                 continue;
             }
@@ -52,31 +56,43 @@ impl OwnBalancer {
                 self.details.insert(slot, detail);
             }
         }
-        self.learn_costs(index, &served);
+        self.learn_costs(index, &served, at);
         self.placing = None;
     }
 
-    /// Brings what the broker's messages are thought to cost nearer to what its processors are used.
-    fn learn_costs(&mut self, index: u32, served: &[(u32, f32)]) {
+    /// Brings what the broker's messages are thought to cost nearer to what its processors are used. Of a bundle that has
+    /// just come least is known, so those answer for the difference first.
+    fn learn_costs(&mut self, index: u32, served: &[(u32, f32)], now: u32) {
         let broker = &self.brokers[index as usize];
         let cpu = if broker.own.cpu.limit > 0.0 { broker.own.cpu } else { broker.host.cpu };
         let rate: f64 = served.iter().map(|(_, rate)| f64::from(*rate)).sum();
-        if cpu.limit <= 0.0 || rate <= 0.0 {
+        if cpu.limit <= 0.0 || rate <= 0.0 || !self.pending.is_empty() {
             return;
         }
         #[expect(clippy::cast_possible_truncation, reason = "single precision is enough for a cost")]
         let mean = (cpu.usage / rate) as f32;
-        let cost = |slots: &[super::Slot], slot: u32| {
-            let cost = slots[slot as usize].cost;
-            if cost.is_nan() { mean } else { cost }
-        };
-        let predicted: f64 =
-            served.iter().map(|(slot, rate)| f64::from(cost(&self.slots, *slot)) * f64::from(*rate)).sum();
+        let (mut settled, mut fresh) = (0.0, 0.0);
+        for (slot, rate) in served {
+            let slot = &mut self.slots[*slot as usize];
+            if slot.cost.is_nan() {
+                slot.cost = mean;
+            }
+            let used = f64::from(slot.cost) * f64::from(*rate);
+            *(if slot.has_just_come(now) { &mut fresh } else { &mut settled }) += used;
+        }
+        let only_fresh = fresh > LEAST_FRESH * settled;
+        let (predicted, step) = if only_fresh { (fresh, FRESH_STEP) } else { (fresh + settled, STEP) };
+        let wanted = if only_fresh { cpu.usage - settled } else { cpu.usage };
+        if predicted <= 0.0 {
+            return;
+        }
         #[expect(clippy::cast_possible_truncation, reason = "single precision is enough for a factor")]
-        let ratio = if predicted > 0.0 { (cpu.usage / predicted) as f32 } else { 1.0 };
+        let factor = 1.0 + step * ((wanted / predicted).clamp(0.25, 4.0) as f32 - 1.0);
         for (slot, _) in served {
-            let cost = cost(&self.slots, *slot);
-            self.slots[*slot as usize].cost = cost * (1.0 + COST_STEP * (ratio - 1.0));
+            let slot = &mut self.slots[*slot as usize];
+            if !only_fresh || slot.has_just_come(now) {
+                slot.cost *= factor;
+            }
         }
     }
 }

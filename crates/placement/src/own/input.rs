@@ -93,7 +93,7 @@ impl OwnBalancer {
         PlanBroker { capacity: vector(limits.map(endless)), foreign: vector(foreign), tolerates: 0.0 }
     }
 
-    pub(super) fn view(&self, constraints: &Constraints<'_>, now: i64) -> View {
+    pub(super) fn view(&self, constraints: &Constraints<'_>) -> View {
         let used = self.used();
         let mut hosts: Vec<u32> =
             (0_u32..).zip(&self.brokers).filter(|(_, broker)| broker.counts()).map(|(index, _)| index).collect();
@@ -111,7 +111,6 @@ impl OwnBalancer {
             .filter_map(|bundle| self.names.key(bundle))
             .map(|key| (key.namespace, key.lower, key.upper))
             .collect();
-        let now = seconds(now);
         let mut slots = Vec::with_capacity(self.slots.len());
         input.bundles.reserve_exact(self.slots.len() + 64);
         for (index, slot) in (0_u32..).zip(&self.slots) {
@@ -121,18 +120,29 @@ impl OwnBalancer {
             let terms = terms[slot.key.namespace as usize];
             let Key { namespace, lower, upper } = slot.key;
             let is_other = !non_persistent.is_empty() && non_persistent.contains(&(namespace, lower, upper));
-            let rests = slot.moved != 0 && now.saturating_sub(slot.moved) < STAYS;
-            let drains = self.brokers[slot.owner as usize].drains;
             input.bundles.push(PlanBundle {
                 owner,
                 load: slot_vector(slot),
                 class: if is_other { terms.of_non_persistent } else { terms.class },
                 group: terms.group,
-                held: terms.held || (rests && !drains),
+                held: terms.held,
             });
             slots.push(index);
         }
         View { input, hosts, slots, parts: Vec::new() }
+    }
+
+    /// Lets bundles that moved a moment ago stay, unless their broker has to be empty. For the lower bound they count as
+    /// movable.
+    pub(super) fn let_rest(&self, view: &mut View, now: i64) {
+        let now = seconds(now);
+        for (bundle, slot) in view.input.bundles.iter_mut().zip(&view.slots) {
+            let slot = &self.slots[*slot as usize];
+            let rests = slot.moved != 0 && now.saturating_sub(slot.moved) < STAYS;
+            if rests && self.brokers.get(slot.owner as usize).is_some_and(|broker| !broker.drains) {
+                bundle.held = true;
+            }
+        }
     }
 
     /// What each namespace's bundles have to keep to.

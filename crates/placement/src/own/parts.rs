@@ -10,7 +10,7 @@ use super::slot::NOBODY;
 use crate::bundle::BundleRange;
 use crate::explain::{BundleRule, Move, MoveReason, Plan, Split};
 use crate::names::BundleName;
-use crate::planner::{Outline, PlanBundle, Step, Vector, best_level, water_level};
+use crate::planner::{BestLevel, Outline, PlanBundle, Step, Vector, water_level};
 
 /// A part of a bundle that may be cut: a run of its buckets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,13 +29,14 @@ impl OwnBalancer {
     pub(super) fn cut_giants(&self, view: &mut View) -> usize {
         let whole = view.input.bundles.len();
         let level = water_level(&view.input);
+        let best = BestLevel::of_input(&view.input);
         let mut giants: Vec<(u32, f64)> = Vec::new();
         if !self.details.is_empty() && level > 0.0 {
             for (index, slot) in (0_u32..).zip(&view.slots) {
                 if !self.details.contains_key(slot) || view.input.bundles[index as usize].held {
                     continue;
                 }
-                let alone = best_level(&view.input, &view.input.bundles[index as usize]);
+                let alone = best.of(&view.input.bundles[index as usize]);
                 if alone > level {
                     giants.push((index, PART * level / alone));
                 }

@@ -3,6 +3,9 @@
 use super::excursion::{Excursions, Kind};
 use super::names::Key;
 
+/// For so many seconds a bundle has just come.
+const JUST_COME: u32 = 20;
+
 /// Nobody owns the bundle.
 pub(super) const NOBODY: u32 = u32::MAX;
 
@@ -84,6 +87,11 @@ impl Slot {
             samples: 0,
             free: false,
         }
+    }
+
+    /// Whether it came to its broker so short a time ago that little is known of its cost.
+    pub(super) fn has_just_come(&self, now: u32) -> bool {
+        self.moved != 0 && now.saturating_sub(self.moved) < JUST_COME
     }
 
     /// Starts with an assumed traffic, which the first sample replaces.

@@ -28,10 +28,24 @@ pub fn water_level(input: &PlanInput) -> f64 {
     water(input, &held(input))
 }
 
-/// What a bundle, alone with what cannot move, makes of the host on which it does the least harm.
-#[must_use]
-pub fn best_level(input: &PlanInput, bundle: &PlanBundle) -> f64 {
-    best_host(input, &held(input), bundle)
+/// Tells what a bundle, alone with what cannot move, makes of the host on which it does the least harm.
+pub struct BestLevel<'a> {
+    input: &'a PlanInput,
+    held: Vec<Total>,
+}
+
+impl<'a> BestLevel<'a> {
+    /// For the bundles of this input.
+    #[must_use]
+    pub fn of_input(input: &'a PlanInput) -> Self {
+        Self { input, held: held(input) }
+    }
+
+    /// Utilisation of that host.
+    #[must_use]
+    pub fn of(&self, bundle: &PlanBundle) -> f64 {
+        best_host(self.input, &self.held, bundle)
+    }
 }
 
 /// What cannot move, on each host.

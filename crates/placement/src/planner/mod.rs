@@ -10,7 +10,7 @@ mod input;
 mod search;
 mod vector;
 
-pub use bound::{best_level, lower_bound, water_level};
+pub use bound::{BestLevel, lower_bound, water_level};
 pub use input::{Class, Group, PlanBroker, PlanBundle, PlanInput};
 pub use search::Step;
 pub use vector::{RESOURCES, Vector};
