@@ -185,6 +185,8 @@ pub enum BundleRule {
     Splits,
     /// It moves in exchange for a bigger one.
     SwapsBack,
+    /// Its broker carries no more than it may.
+    BrokerAtEase,
     /// Enough was chosen before it.
     EnoughChosen,
     /// It is bigger than what is left to move.

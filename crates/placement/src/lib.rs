@@ -14,6 +14,7 @@ pub mod modular;
 mod names;
 pub mod own;
 pub mod planner;
+pub mod record;
 mod registry;
 mod selection;
 pub mod service_unit;
@@ -21,7 +22,7 @@ mod settings;
 pub mod simple;
 pub mod split;
 
-pub use constraints::Constraints;
+pub use constraints::{Constraints, StoredConstraints};
 pub use names::{BrokerId, BundleName};
 pub use registry::{ManagerError, ManagerKind, Registry, UnknownPolicy};
 pub use selection::{Score, ScoreRule, Selection};

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::{BrokerFilter, FilterError, FilterRequest, keep_least};
 use crate::names::{BrokerId, BundleName};
 
 /// Which namespace is in which anti-affinity group.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AntiAffinity {
     /// Group by namespace, in lower case.
     groups: BTreeMap<String, String>,

@@ -1,21 +1,26 @@
 //! Namespaces that are tied to certain hosts.
 
 use regex_lite::Regex;
+use serde::{Deserialize, Serialize};
 
 use super::{BrokerFilter, FilterError, FilterRequest};
 use crate::load::NamespaceIsolationData;
 use crate::names::BrokerId;
 
 /// The isolation policies of a cluster, in order: the first one that names a namespace controls it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct IsolationPolicies {
     policies: Vec<IsolationPolicy>,
 }
 
 /// One isolation policy, ready to match.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "(String, NamespaceIsolationData)", into = "(String, NamespaceIsolationData)")]
 pub struct IsolationPolicy {
     name: String,
+    /// What it was made of.
+    data: NamespaceIsolationData,
     namespaces: Vec<Regex>,
     primary: Vec<Regex>,
     secondary: Vec<Regex>,
@@ -45,6 +50,26 @@ pub enum IsolationError {
     },
 }
 
+impl PartialEq for IsolationPolicy {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.data == other.data
+    }
+}
+
+impl TryFrom<(String, NamespaceIsolationData)> for IsolationPolicy {
+    type Error = IsolationError;
+
+    fn try_from((name, data): (String, NamespaceIsolationData)) -> Result<Self, IsolationError> {
+        Self::new(&name, &data)
+    }
+}
+
+impl From<IsolationPolicy> for (String, NamespaceIsolationData) {
+    fn from(policy: IsolationPolicy) -> Self {
+        (policy.name, policy.data)
+    }
+}
+
 impl IsolationPolicy {
     /// Compiles a stored policy.
     ///
@@ -59,6 +84,7 @@ impl IsolationPolicy {
             limit.parse().map_err(|_| IsolationError::MinLimit { policy: name.to_owned(), value: limit.to_owned() })?;
         Ok(Self {
             name: name.to_owned(),
+            data: data.clone(),
             namespaces: compile(&data.namespaces)?,
             primary: compile(&data.primary)?,
             secondary: compile(&data.secondary)?,

@@ -208,7 +208,7 @@ impl OwnBalancer {
         }
         self.name_moves(view, &outline, &mut plan);
         if let Some(asked) = self.asked.take() {
-            let judge = Judge { balancer: self, view, outline: &outline, constraints, now };
+            let judge = Judge { balancer: self, view, outline: &outline, constraints };
             judge.judge(&asked, &mut plan.explanation);
         }
         for m in &plan.moves {

@@ -14,7 +14,6 @@ pub(super) struct Judge<'a> {
     pub(super) view: &'a View,
     pub(super) outline: &'a Outline,
     pub(super) constraints: &'a Constraints<'a>,
-    pub(super) now: i64,
 }
 
 impl Judge<'_> {
@@ -29,37 +28,33 @@ impl Judge<'_> {
         let Some(host) = self.view.hosts.get(planned.owner as usize) else { return };
         let rule = self.rule(bundle, index);
         let broker = &self.balancer.brokers[*host as usize].id;
-        if let Some(rule) = rule {
-            explanation.judge_bundle(bundle, broker, planned.load.greatest(), rule);
-        }
+        explanation.judge_bundle(bundle, broker, planned.load.greatest(), rule);
     }
 
-    fn rule(&self, bundle: &BundleName, index: usize) -> Option<BundleRule> {
+    fn rule(&self, bundle: &BundleName, index: usize) -> BundleRule {
         let input = &self.view.input;
         let planned = &input.bundles[index];
         let place = planned.owner as usize;
         let namespace = bundle.namespace();
         if planned.held {
-            return Some(if Special::of(namespace).is_some() {
+            return if Special::of(namespace).is_some() {
                 BundleRule::Pinned
             } else if self.constraints.settings.load_balancer_shedding_excluded_namespaces.contains(namespace) {
                 BundleRule::ExcludedNamespace
             } else {
-                debug_assert!(self.now > 0);
                 BundleRule::RecentlyMoved
-            });
+            };
         }
         let (before, _) = self.outline.loads[place];
         if before <= self.outline.target.max(input.brokers[place].tolerates) {
-            // Its broker's verdict says it.
-            return None;
+            return BundleRule::BrokerAtEase;
         }
         if planned.load.greatest() <= 0.0 {
-            return Some(BundleRule::NoTraffic);
+            return BundleRule::NoTraffic;
         }
         let others = || (0..input.brokers.len()).filter(|other| *other != place);
         if !others().any(|other| input.allows(planned, other)) {
-            return Some(BundleRule::IsolationPolicy);
+            return BundleRule::IsolationPolicy;
         }
         let fits =
             others().filter(|other| input.allows(planned, *other)).any(|other| {
@@ -69,12 +64,12 @@ impl Judge<'_> {
                     });
                 self.outline.loads[other].1 + share.fold(0.0, f64::max) <= self.outline.target
             });
-        Some(if !fits {
+        if !fits {
             BundleRule::TooBig
         } else if planned.group.is_some() {
             BundleRule::AntiAffinity
         } else {
             BundleRule::EnoughChosen
-        })
+        }
     }
 }
