@@ -7,7 +7,6 @@ use std::task::{Context, Poll, Waker};
 
 use futures::Stream;
 use parking_lot::Mutex;
-use tokio::task::AbortHandle;
 
 /// Events a listener can fall behind before they are replaced by one that says so.
 const CAPACITY: usize = 16_384;
@@ -23,29 +22,6 @@ pub(crate) struct Feed<T>(Weak<Mutex<Queue<T>>>);
 
 /// The receiving end; ends after the last event once the feed is gone.
 pub(crate) struct Listener<T>(Arc<Mutex<Queue<T>>>);
-
-/// A stream, and the task that feeds it, which ends with it.
-pub(crate) struct Fed<S>(S, AbortHandle);
-
-impl<S> Fed<S> {
-    pub(crate) fn new(stream: S, task: AbortHandle) -> Self {
-        Self(stream, task)
-    }
-}
-
-impl<S: Stream + Unpin> Stream for Fed<S> {
-    type Item = S::Item;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
-        Pin::new(&mut self.0).poll_next(context)
-    }
-}
-
-impl<S> Drop for Fed<S> {
-    fn drop(&mut self) {
-        self.1.abort();
-    }
-}
 
 /// A connected pair.
 pub(crate) fn feed<T>() -> (Feed<T>, Listener<T>) {

@@ -11,7 +11,8 @@ use super::lease::Link;
 use super::message::{Event, WatchCommand, WatchCreateRequest, WatchRequest, WatchResponse};
 use super::rows::unsigned;
 use super::servers::Servers;
-use crate::feed::{Fed, Feed, feed};
+use crate::fed::Fed;
+use crate::feed::{Feed, feed};
 use crate::{Notification, NotificationKind, Result, Watch, key, path};
 
 const WATCH: &str = "/etcdserverpb.Watch/Watch";

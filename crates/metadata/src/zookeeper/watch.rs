@@ -10,7 +10,8 @@ use zookeeper_client::{
 
 use super::link::Link;
 use super::node::{self, Node};
-use crate::feed::{Fed, Feed, feed};
+use crate::fed::Fed;
+use crate::feed::{Feed, feed};
 use crate::{Error, Notification, NotificationKind, Result, Watch, path};
 
 /// How often a watch is asked for.

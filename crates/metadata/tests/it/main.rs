@@ -9,3 +9,4 @@ mod embedded;
 mod etcd;
 mod failures;
 mod model;
+mod opening;
