@@ -8,6 +8,11 @@ pub mod digest;
 pub mod directory;
 pub mod entry;
 pub mod ledger_metadata;
+pub mod net;
+pub mod placement;
 pub mod protocol;
 pub mod quorum;
+pub mod store;
 pub mod wire;
+
+pub use store::{BookKeeperStore, Config, Metrics};

@@ -7,4 +7,5 @@ mod golden;
 mod metadata_codec;
 mod quorum;
 mod sim;
+mod store;
 mod wire_properties;

@@ -6,7 +6,6 @@ use bytes::Bytes;
 use plerion_bookkeeper::protocol::{Call, Failure, Reply};
 use plerion_bookkeeper::wire::{Status, v2};
 
-#[derive(Default)]
 pub(crate) struct Bookie {
     pub(crate) entries: BTreeMap<i64, Bytes>,
     pub(crate) fenced: bool,
@@ -21,11 +20,22 @@ pub(crate) struct Bookie {
     pub(crate) life: u32,
 }
 
-impl Bookie {
-    pub(crate) fn new() -> Self {
-        Self { alive: true, ..Self::default() }
+impl Default for Bookie {
+    fn default() -> Self {
+        Self {
+            entries: BTreeMap::new(),
+            fenced: false,
+            fence_is_durable: false,
+            alive: true,
+            stalled: false,
+            read_only: false,
+            limbo: false,
+            life: 0,
+        }
     }
+}
 
+impl Bookie {
     pub(crate) fn crash(&mut self) {
         self.alive = false;
         self.stalled = false;

@@ -140,7 +140,7 @@ impl World {
             sequence: 0,
             times: BinaryHeap::new(),
             events: BTreeMap::new(),
-            bookies: ids.into_iter().map(|id| (id, Bookie::new())).collect(),
+            bookies: ids.into_iter().map(|id| (id, Bookie::default())).collect(),
             stalled: BTreeMap::new(),
             store,
             actors: Vec::new(),
