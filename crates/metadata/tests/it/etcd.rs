@@ -1,8 +1,11 @@
 //! What the engine on etcd promises beyond the contract.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use bytes::Bytes;
 use futures::StreamExt;
-use plerion_metadata::{Election, Expect, NotificationKind, PutOptions};
+use plerion_metadata::{Election, EtcdOptions, EtcdStore, Expect, NotificationKind, SharedMetadataStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -62,8 +65,9 @@ async fn three_servers_go_on_without_any_one_of_them() {
     }
     let addresses: Vec<_> = servers.iter().map(|server| format!("http://127.0.0.1:{}", server.port)).collect();
     let cluster = Cluster::Etcd(addresses.join(","), "/".to_owned());
-    let leader = cluster.open().await;
-    let election = Election::new(leader.store.clone(), "/leader", Bytes::from_static(b"one"));
+    let options = EtcdOptions { session_timeout: Duration::from_secs(20) };
+    let leader: SharedMetadataStore = Arc::new(EtcdStore::connect(&addresses.join(","), "/", &options).await.unwrap());
+    let election = Election::new(Arc::clone(&leader), "/leader", Bytes::from_static(b"one"));
     let leadership = soon(election.campaign()).await.unwrap();
     let servers = &mut servers;
     nothing_is_lost_while(&cluster, async move || {
@@ -71,13 +75,14 @@ async fn three_servers_go_on_without_any_one_of_them() {
         for server in servers.iter_mut() {
             server.restart();
             server.ready().await;
+            // It is a member again, and the next can be missed.
+            let alone = Cluster::Etcd(format!("127.0.0.1:{}", server.port), "/alone".to_owned());
+            put(&alone.store().await, "/back", "x").await;
         }
     })
     .await;
     // No session was lost on the way.
-    let row = soon(leader.store.get("/leader")).await.unwrap().unwrap();
+    let row = soon(leader.get("/leader")).await.unwrap().unwrap();
     assert_eq!((row.stat.created, row.stat.created_by_self), (leadership.epoch(), true));
-    leadership.resign().await.unwrap();
-    let options = PutOptions::EPHEMERAL;
-    soon(leader.store.put("/mine", Bytes::new(), Expect::Absent, options)).await.unwrap();
+    soon(leadership.resign()).await.unwrap();
 }
