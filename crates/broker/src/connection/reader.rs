@@ -7,6 +7,8 @@ use std::rc::Rc;
 
 use bytes::{Buf, Bytes, BytesMut};
 use plerion_wire::{Command, Frame, encode, frame};
+use tokio::io::Interest;
+use tokio::net::TcpStream;
 
 use super::{Connection, commands, handshake, hot};
 use crate::mesh::{Message, Target};
@@ -68,7 +70,7 @@ pub(super) async fn run(shard: &Rc<Shard>, connection: &Rc<Connection>) -> Ended
             shared
         };
         buffer.reserve(READ / 2);
-        match connection.stream.try_read_buf(&mut buffer) {
+        match read(&connection.stream, &mut buffer) {
             Ok(0) => return Ended::ByClient,
             Ok(_) => connection.heard.set(shard.clock().monotonic()),
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
@@ -85,6 +87,20 @@ pub(super) async fn run(shard: &Rc<Shard>, connection: &Rc<Connection>) -> Ended
             shard.read_buffer.0.replace(buffer);
         }
     }
+}
+
+/// Reads what is there, up to the room in `buffer`.
+///
+/// A read that leaves room took all there was. The runtime is told so: it would otherwise have every read followed by
+/// one that finds nothing.
+fn read(stream: &TcpStream, buffer: &mut BytesMut) -> io::Result<usize> {
+    let mut taken = 0;
+    let room = buffer.capacity() - buffer.len();
+    let tried = stream.try_io(Interest::READABLE, || {
+        taken = stream.try_read_buf(buffer)?;
+        if (1..room).contains(&taken) { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+    });
+    tried.map(|()| taken).or_else(|error| if taken > 0 { Ok(taken) } else { Err(error) })
 }
 
 /// The handling of what one read brought.
