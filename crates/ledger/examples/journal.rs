@@ -15,7 +15,9 @@ use std::time::Duration;
 use plerion_clock::{SharedClock, SystemClock};
 use plerion_ledger::disk::{Directory, Disk};
 use plerion_ledger::embedded::{Config, EmbeddedStore};
-use plerion_ledger::{AppendError, AppendSink, Body, Epoch, LedgerId, LedgerStore, LedgerWriter, Verified};
+use plerion_ledger::{
+    AppendError, AppendSink, Body, Class, CreateOptions, Epoch, LedgerId, LedgerStore, LedgerWriter, Verified,
+};
 use tokio::sync::Notify;
 
 const ENTRY: usize = 1024;
@@ -67,10 +69,11 @@ async fn append(
         latencies: RefCell::default(),
         progress: Notify::new(),
     });
+    let options = CreateOptions { journal_key: 0, class: Class::Messages };
     let mut writers: Vec<(Box<dyn LedgerWriter>, Rc<Sink>)> = Vec::new();
     for _ in 0..ledgers {
         let sink = Rc::new(Sink { load: Rc::clone(&load), sent: RefCell::default(), next: Cell::new(0) });
-        writers.push((store.create(Epoch(1), 0, Rc::clone(&sink) as _).await.unwrap(), sink));
+        writers.push((store.create(Epoch(1), options, Rc::clone(&sink) as _).await.unwrap(), sink));
     }
     let body: Vec<u8> = (0..ENTRY as u32).map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()[3]).collect();
     let verified = Some(Verified { skip: 10, crc32c: crc32c::crc32c(&body[10..]) });

@@ -101,13 +101,33 @@ pub struct Closed {
     pub length: u64,
 }
 
+/// What a new ledger is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct CreateOptions {
+    /// Chooses the journal: ledgers with one key share one.
+    pub journal_key: u64,
+    /// What it is for.
+    pub class: Class,
+}
+
+/// What a ledger is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Class {
+    /// Messages: refused while there is no room for more.
+    #[default]
+    Messages,
+    /// What was done with messages, such as their acknowledgement. It goes on in space held back when messages are
+    /// refused: it is what makes room.
+    State,
+}
+
 /// A store of ledgers, as seen from one shard.
 pub trait LedgerStore {
-    /// Makes a new ledger, owned under `epoch`. `journal_key` chooses the journal (entries with one key share one).
+    /// Makes a new ledger, owned under `epoch`.
     fn create(
         &self,
         epoch: Epoch,
-        journal_key: u64,
+        options: CreateOptions,
         sink: Rc<dyn AppendSink>,
     ) -> LocalBoxFuture<'static, Result<Box<dyn LedgerWriter>, Error>>;
 

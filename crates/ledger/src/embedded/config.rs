@@ -23,7 +23,8 @@ pub struct Config {
     /// How fast the next segments are filled with zeros ahead of use, in bytes per second; 0 to not fill any. When
     /// writing outruns this, segments grow as they are written.
     pub prepare_rate: u64,
-    /// Space held back, in bytes, so that ledgers can be deleted and sealed when the disk is full.
+    /// Space held back, in bytes, for when the disk is full: so that ledgers can be deleted and sealed, and ledgers of
+    /// [`State`](crate::Class::State) can be written.
     pub reserve_bytes: u64,
     /// How long after its last write a segment that still holds live entries is rewritten, sorted by ledger.
     pub rewrite_after: Duration,
@@ -46,7 +47,7 @@ impl Default for Config {
             batch_bytes: 2 << 20,
             direct_bytes: 64 << 10,
             prepare_rate: 64 << 20,
-            reserve_bytes: 1 << 20,
+            reserve_bytes: 16 << 20,
             rewrite_after: Duration::from_secs(300),
             rewrite_rate: 64 << 20,
             upkeep_interval: Duration::from_secs(1),

@@ -8,7 +8,7 @@ use parking_lot::{Condvar, Mutex, RwLock};
 use super::block::Block;
 use super::id_hash::IdMap;
 use super::inbox::Inbox;
-use crate::{AppendError, Closed, Epoch};
+use crate::{AppendError, Class, Closed, Epoch};
 
 mod admit;
 mod batch;
@@ -40,7 +40,7 @@ pub(crate) enum Command {
     /// Append the entries of a block.
     Append(Block),
     /// Make a ledger.
-    Create { ledger: u64, epoch: Epoch, reply: Reply },
+    Create { ledger: u64, epoch: Epoch, class: Class, reply: Reply },
     /// Fence a ledger and seal it.
     Seal { ledger: u64, epoch: Epoch, by: Sealer, reply: Reply },
     /// Delete a ledger.
@@ -81,6 +81,7 @@ struct Open {
     epoch: Epoch,
     next: u64,
     length: u64,
+    class: Class,
     state: State,
     /// Where its writer is told.
     writer: Option<Arc<Inbox>>,

@@ -11,7 +11,8 @@ use futures::future::LocalBoxFuture;
 
 use super::{Shared, State};
 use crate::{
-    AppendError, AppendSink, Body, Closed, Entry, Epoch, Error, LedgerId, LedgerStore, LedgerWriter, ReadError,
+    AppendError, AppendSink, Body, Closed, CreateOptions, Entry, Epoch, Error, LedgerId, LedgerStore, LedgerWriter,
+    ReadError,
 };
 
 pub(super) struct Shard {
@@ -99,7 +100,7 @@ impl LedgerStore for Client {
     fn create(
         &self,
         epoch: Epoch,
-        _journal_key: u64,
+        _options: CreateOptions,
         sink: Rc<dyn AppendSink>,
     ) -> LocalBoxFuture<'static, Result<Box<dyn LedgerWriter>, Error>> {
         let shard = Rc::clone(&self.0);

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use plerion_ledger::{
-    AppendError, Body, Closed, Entry, Epoch, Error, LedgerId, LedgerStore, LedgerWriter, ReadError, Verified,
+    AppendError, Body, Class, Closed, CreateOptions, Entry, Epoch, Error, LedgerId, LedgerStore, LedgerWriter,
+    ReadError, Verified,
 };
 
 use crate::support::{Recorder, soon};
@@ -12,7 +13,13 @@ pub(crate) type Store = Rc<dyn LedgerStore>;
 
 pub(crate) async fn write(store: &Store, epoch: u64, bodies: &[&[u8]]) -> (Box<dyn LedgerWriter>, Rc<Recorder>) {
     let sink = Recorder::new();
-    let mut writer = soon(store.create(Epoch(epoch), 0, Rc::clone(&sink) as _)).await.unwrap();
+    let mut writer = soon(store.create(
+        Epoch(epoch),
+        CreateOptions { journal_key: 0, class: Class::Messages },
+        Rc::clone(&sink) as _,
+    ))
+    .await
+    .unwrap();
     for (id, body) in bodies.iter().enumerate() {
         assert_eq!(writer.append(Body::from(*body)).unwrap(), id as u64);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use plerion_clock::SystemClock;
 use plerion_ledger::embedded::{Config, EmbeddedStore};
-use plerion_ledger::{Body, Closed, Epoch, Error, LedgerId, LedgerWriter, ReadError, Verified};
+use plerion_ledger::{Body, Class, Closed, CreateOptions, Epoch, Error, LedgerId, LedgerWriter, ReadError, Verified};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
@@ -68,6 +68,11 @@ fn what_was_acknowledged_survives_crashes() {
     }
     assert!(reclaimed > 0 && rewritten > 0, "nothing was reclaimed or rewritten");
     assert!(direct > 0, "nothing was written past the page cache");
+}
+
+fn options(journal_key: u64) -> CreateOptions {
+    let class = if journal_key.is_multiple_of(2) { Class::State } else { Class::Messages };
+    CreateOptions { journal_key, class }
 }
 
 impl Run {
@@ -181,7 +186,9 @@ impl Run {
             match self.rng.random_range(0..100) {
                 0..6 if writing.len() < 12 => {
                     let (sink, key) = (Recorder::new(), self.rng.random_range(0..8));
-                    let Ok(writer) = soon(store.create(Epoch(1), key, Rc::clone(&sink) as _)).await else { break };
+                    let Ok(writer) = soon(store.create(Epoch(1), options(key), Rc::clone(&sink) as _)).await else {
+                        break;
+                    };
                     let known =
                         Known { epoch: 1, bodies: Vec::new(), acknowledged: 0, closed: None, deletion: Deletion::No };
                     self.ledgers.insert(writer.ledger(), known);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use plerion_clock::SystemClock;
 use plerion_ledger::embedded::{Config, EmbeddedStore};
-use plerion_ledger::{AppendError, Body, Epoch, Error, LedgerId, ReadError};
+use plerion_ledger::{AppendError, Body, Class, CreateOptions, Epoch, Error, LedgerId, ReadError};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
@@ -22,7 +22,8 @@ fn open(config: Config, machine: &Machine) -> Arc<EmbeddedStore> {
 /// Writes a ledger of 20 entries; how many were acknowledged, and what went wrong.
 async fn fill(store: &Store) -> Result<(LedgerId, u64, Option<AppendError>), Error> {
     let sink = Recorder::new();
-    let mut writer = store.create(Epoch(1), 0, Rc::clone(&sink) as _).await?;
+    let mut writer =
+        store.create(Epoch(1), CreateOptions { journal_key: 0, class: Class::Messages }, Rc::clone(&sink) as _).await?;
     let id = writer.ledger();
     for entry in 0..20u64 {
         if let Err(error) = writer.append(Body::from(&entry.to_be_bytes().repeat(100)[..])) {
@@ -242,5 +243,44 @@ fn a_store_opens_on_a_disk_that_takes_no_writes() {
         let shard = store.shard();
         check(&shard, ledger, 20).await;
         assert!(matches!(soon(fill(&shard)).await, Err(Error::Unavailable(_))));
+    });
+}
+
+#[test]
+fn state_goes_on_in_reserved_space_when_messages_are_refused() {
+    let machine = Machine::default();
+    let store = open(config(), &machine);
+    let state = CreateOptions { journal_key: 0, class: Class::State };
+    let (early, late) = on_shard(async {
+        let shard = store.shard();
+        let sink = Recorder::new();
+        let mut early = soon(shard.create(Epoch(1), state, Rc::clone(&sink) as _)).await.unwrap();
+        early.append(Body::from(&b"before"[..])).unwrap();
+        soon(sink.advanced_to(0)).await;
+        machine.set_faults(Faults { capacity: Some(machine.used()), ..Faults::default() });
+        while fill(&shard).await.is_ok_and(|(.., error)| error.is_none()) {}
+
+        let refused = shard.create(Epoch(1), CreateOptions { journal_key: 0, class: Class::Messages }, Recorder::new());
+        assert!(matches!(soon(refused).await, Err(Error::Unavailable(_))));
+        early.append(Body::from(&b"meanwhile"[..])).unwrap();
+        soon(sink.advanced_to(1)).await;
+        let sink = Recorder::new();
+        let mut late = soon(shard.create(Epoch(1), state, Rc::clone(&sink) as _)).await.unwrap();
+        late.append(Body::from(&b"late"[..])).unwrap();
+        soon(sink.advanced_to(0)).await;
+        (early.ledger(), late.ledger())
+    });
+    drop(store);
+    machine.reboot(&mut SmallRng::seed_from_u64(0));
+    machine.set_faults(Faults::default());
+    let store = open(config(), &machine);
+    on_shard(async {
+        let shard = store.shard();
+        for (ledger, bodies) in [(early, &[&b"before"[..], b"meanwhile"][..]), (late, &[b"late"])] {
+            let closed = soon(shard.recover(ledger, Epoch(2))).await.unwrap();
+            assert_eq!(closed.last, Some(bodies.len() as u64 - 1));
+            let read = soon(shard.read(ledger, 0, bodies.len() as u64 - 1, 1000)).await.unwrap();
+            assert!(read.iter().map(|entry| &entry.bytes[..]).eq(bodies.iter().copied()));
+        }
     });
 }

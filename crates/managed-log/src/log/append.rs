@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-use plerion_ledger::{AppendError, AppendSink, Body, LedgerId};
+use plerion_ledger::{AppendError, AppendSink, Body, Class, CreateOptions, LedgerId};
 use plerion_metadata::Durability;
 use tokio::task::spawn_local;
 
@@ -122,8 +122,9 @@ impl Inner {
 
     async fn begin_ledger(self: &Rc<Self>, sealed: Option<LedgerInfo>) -> Result<(), Error> {
         let sink = Rc::new(Sink { log: Rc::downgrade(self), ledger: Cell::new(None) });
-        let (owner, key) = (self.state_log.owner(), self.context.journal_key);
-        let writer = self.context.store.create(owner, key, Rc::clone(&sink) as Rc<dyn AppendSink>).await?;
+        let (owner, journal_key) = (self.state_log.owner(), self.context.journal_key);
+        let options = CreateOptions { journal_key, class: Class::Messages };
+        let writer = self.context.store.create(owner, options, Rc::clone(&sink) as Rc<dyn AppendSink>).await?;
         let id = writer.ledger();
         sink.ledger.set(Some(id));
         let written = self

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
 
-use plerion_ledger::{AppendError, AppendSink, LedgerId, LedgerWriter};
+use plerion_ledger::{AppendError, AppendSink, Class, CreateOptions, LedgerId, LedgerWriter};
 use plerion_metadata::Durability;
 use tokio::task::spawn_local;
 
@@ -38,8 +38,8 @@ impl Inner {
     /// that, an error changes nothing.
     pub(super) async fn switch(self: &Rc<Self>) -> Result<(), Error> {
         let sink = Rc::new(Sink { log: Rc::downgrade(self), ledger: Cell::new(None) });
-        let key = self.context.journal_key;
-        let writer = self.context.store.create(self.owner, key, Rc::clone(&sink) as Rc<dyn AppendSink>).await?;
+        let options = CreateOptions { journal_key: self.context.journal_key, class: Class::State };
+        let writer = self.context.store.create(self.owner, options, Rc::clone(&sink) as Rc<dyn AppendSink>).await?;
         let id = writer.ledger();
         sink.ledger.set(Some(id));
         let written = self.row.update(Durability::Synced, |row| row.ledgers.push(id)).await;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use plerion_ledger::{AppendError, AppendSink, Body, Closed, Epoch, LedgerId};
+use plerion_ledger::{AppendError, AppendSink, Body, Class, Closed, CreateOptions, Epoch, LedgerId};
 use plerion_metadata::Durability;
 
 use super::{Change, TopicState};
@@ -88,7 +88,8 @@ async fn read_ledger(context: &Context, id: LedgerId, owner: Epoch) -> Result<By
 }
 
 async fn write_ledger(context: &Context, owner: Epoch, state: &[u8]) -> Result<LedgerId, Error> {
-    let mut writer = context.store.create(owner, context.journal_key, Rc::new(Unheard)).await?;
+    let options = CreateOptions { journal_key: context.journal_key, class: Class::State };
+    let mut writer = context.store.create(owner, options, Rc::new(Unheard)).await?;
     for chunk in state.chunks(CHUNK_BYTES) {
         writer.append(Body::from(chunk))?;
     }

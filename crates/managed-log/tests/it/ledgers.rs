@@ -5,7 +5,9 @@ use std::rc::Rc;
 
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use plerion_ledger::{AppendSink, Closed, Entry, Epoch, Error, LedgerId, LedgerStore, LedgerWriter, ReadError};
+use plerion_ledger::{
+    AppendSink, Closed, CreateOptions, Entry, Epoch, Error, LedgerId, LedgerStore, LedgerWriter, ReadError,
+};
 
 pub(crate) struct Watched {
     pub(crate) store: Rc<dyn LedgerStore>,
@@ -23,10 +25,10 @@ impl LedgerStore for Watched {
     fn create(
         &self,
         epoch: Epoch,
-        journal_key: u64,
+        options: CreateOptions,
         sink: Rc<dyn AppendSink>,
     ) -> LocalBoxFuture<'static, Result<Box<dyn LedgerWriter>, Error>> {
-        self.store.create(epoch, journal_key, sink)
+        self.store.create(epoch, options, sink)
     }
 
     fn read_cached(&self, ledger: LedgerId, first: u64, last: u64, max_bytes: usize, out: &mut Vec<Entry>) -> usize {

@@ -36,7 +36,6 @@ fn a_full_disk_takes_no_messages_until_there_is_room() {
 }
 
 #[test]
-#[ignore = "the state log shares the segments of messages, and has no room when they have none"]
 fn acknowledgements_are_durable_on_a_full_disk() {
     let faults = |used| Faults { capacity: Some(used), ..Faults::default() };
     run::on_one_thread(fail_and_recover(faults, Expected { refuses: true, acknowledges: true }));

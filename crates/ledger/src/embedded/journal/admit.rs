@@ -7,13 +7,13 @@ use parking_lot::MutexGuard;
 use super::batch::{Batch, Before, Undo};
 use super::room::Room;
 use super::{Command, Known, Open, Reply, Sealer, State};
-use crate::embedded::block::Block;
+use crate::embedded::block::{Block, Record};
 use crate::embedded::id_hash::IdMap;
 use crate::embedded::inbox::{Answer, Completion};
 use crate::embedded::index::{MemoryIndex, Place, Row};
 use crate::embedded::record::{self, Control};
 use crate::embedded::seed::Seed;
-use crate::{AppendError, Closed, Epoch, Error, LedgerId};
+use crate::{AppendError, Class, Closed, Epoch, Error, LedgerId};
 
 /// A batch while it is put together.
 pub(super) struct Admission<'a> {
@@ -41,7 +41,7 @@ impl Admission<'_> {
     pub(super) fn admit(&mut self, command: &Command) {
         match command {
             Command::Append(block) => self.append(block),
-            Command::Create { ledger, epoch, reply } => self.create(*ledger, *epoch, reply),
+            Command::Create { ledger, epoch, class, reply } => self.create(*ledger, *epoch, *class, reply),
             Command::Seal { ledger, epoch, by, reply } => {
                 let answer = self.seal(*ledger, *epoch, *by);
                 self.answer(reply, answer);
@@ -53,70 +53,87 @@ impl Admission<'_> {
     }
 
     fn append(&mut self, block: &Block) {
-        if self.room != Room::Any {
-            self.refuse(block);
-        } else {
-            let start = self.batch.place(block);
-            let mut admitted = 0;
-            let mut rest = &block.records[..];
-            // Entries of one ledger often follow each other.
-            while let Some(first) = rest.first() {
-                let run = rest.iter().take_while(|record| record.ledger == first.ledger).count();
-                let (now, later) = rest.split_at(run);
-                rest = later;
-                let Some(open) = self.open.get_mut(&first.ledger).filter(|open| matches!(open.state, State::Open))
-                else {
-                    continue;
-                };
-                let row = self.index.row(first.ledger);
-                for record in now {
-                    debug_assert_eq!(record.entry, open.next, "ledger {} has a gap", record.ledger);
-                    let offset = (start + u64::from(record.offset)) as u32;
-                    row.push(record.entry, Place { offset, size: record.size });
-                    open.next += 1;
-                    open.length += u64::from(record.size) - record::HEADER as u64;
-                    self.batch.undo.push(Undo::Entry { ledger: record.ledger, size: record.size });
-                }
-                admitted += run as u64;
+        let start = self.batch.place(block);
+        let mut admitted = 0;
+        for run in block.records.chunk_by(|one, next| one.ledger == next.ledger) {
+            match self.room.clone() {
+                Room::Any => admitted += self.admit_run(run, start),
+                Room::Reserved(reason) => self.admit_state(block, run, &reason),
+                Room::None(reason) => self.refuse(run, &reason),
             }
-            if admitted > 0 {
-                self.batch.add(block);
-                self.batch.records += block.records.len() as u32;
-                self.batch.sum = self.batch.sum.wrapping_add(block.sum);
-                self.batch.entries += admitted;
-            }
+        }
+        if admitted > 0 {
+            self.batch.add(block);
+            self.batch.records += block.records.len() as u32;
+            self.batch.sum = self.batch.sum.wrapping_add(block.sum);
+            self.batch.entries += admitted;
         }
         self.batch.outbox.add(&block.inbox, Completion::Resolved { journal: self.journal });
     }
 
-    /// Fails the writers of a block there is no room for.
-    fn refuse(&mut self, block: &Block) {
-        let (Room::Reserved(reason) | Room::None(reason)) = self.room.clone() else { return };
-        for record in &block.records {
-            let Some(open) = self.open.get_mut(&record.ledger).filter(|open| matches!(open.state, State::Open)) else {
-                continue;
-            };
-            let error = AppendError::Unavailable(Arc::clone(&reason));
-            open.state = State::Failed(error.clone());
-            self.batch.failed.push(record.ledger);
-            if let Some(writer) = &open.writer {
-                self.batch.outbox.add(writer, Completion::Failed { ledger: LedgerId(record.ledger), error });
+    /// Takes entries of one ledger that follow each other in a block that goes to `start`. Returns how many.
+    fn admit_run(&mut self, run: &[Record], start: u64) -> u64 {
+        let ledger = run[0].ledger;
+        let Some(open) = self.open.get_mut(&ledger).filter(|open| matches!(open.state, State::Open)) else {
+            return 0;
+        };
+        let row = self.index.row(ledger);
+        for record in run {
+            debug_assert_eq!(record.entry, open.next, "ledger {ledger} has a gap");
+            let offset = start.wrapping_add(u64::from(record.offset)) as u32;
+            row.push(record.entry, Place { offset, size: record.size });
+            open.next += 1;
+            open.length += u64::from(record.size) - record::HEADER as u64;
+            self.batch.undo.push(Undo::Entry { ledger, size: record.size });
+        }
+        run.len() as u64
+    }
+
+    /// Takes entries of one ledger, and nothing else of their block, if they may use space that is held back.
+    fn admit_state(&mut self, block: &Block, run: &[Record], reason: &Arc<str>) {
+        if self.open.get(&run[0].ledger).is_some_and(|open| open.class == Class::Messages) {
+            return self.refuse(run, reason);
+        }
+        let (from, last) = (run[0].offset, run[run.len() - 1]);
+        // Offsets count from where the whole block would begin.
+        let admitted = self.admit_run(run, self.batch.at.wrapping_sub(u64::from(from)));
+        if admitted > 0 {
+            let bytes = block.bytes.slice(from as usize..(last.offset + last.size) as usize);
+            for record in run {
+                let crc = record::le_u32(&block.bytes, record.offset as usize).unwrap_or_default();
+                self.batch.sum = self.batch.sum.wrapping_add(u64::from(crc));
             }
+            self.batch.push(bytes, false);
+            self.batch.records += run.len() as u32;
+            self.batch.entries += admitted;
         }
     }
 
-    fn create(&mut self, ledger: u64, epoch: Epoch, reply: &Reply) {
+    /// Fails the writer of entries there is no room for.
+    fn refuse(&mut self, run: &[Record], reason: &Arc<str>) {
+        let ledger = run[0].ledger;
+        let Some(open) = self.open.get_mut(&ledger).filter(|open| matches!(open.state, State::Open)) else { return };
+        let error = AppendError::Unavailable(Arc::clone(reason));
+        open.state = State::Failed(error.clone());
+        self.batch.failed.push(ledger);
+        if let Some(writer) = &open.writer {
+            self.batch.outbox.add(writer, Completion::Failed { ledger: LedgerId(ledger), error });
+        }
+    }
+
+    fn create(&mut self, ledger: u64, epoch: Epoch, class: Class, reply: &Reply) {
         let answer = match &self.room {
-            Room::Any => {
+            Room::None(reason) => Err(Error::Unavailable(Arc::clone(reason))),
+            Room::Reserved(reason) if class == Class::Messages => Err(Error::Unavailable(Arc::clone(reason))),
+            Room::Any | Room::Reserved(_) => {
                 self.control(ledger, Control::Create(epoch));
                 let row = self.index.row(ledger);
                 (row.created, row.epoch) = (true, epoch);
                 let writer = Some(Arc::clone(&reply.inbox));
-                self.open.insert(ledger, Open { epoch, next: 0, length: 0, state: State::Open, writer });
+                self.open.insert(ledger, Open { epoch, next: 0, length: 0, class, state: State::Open, writer });
                 self.batch.undo.push(Undo::Create { ledger });
                 Ok(Answer::Done)
             }
-            Room::Reserved(reason) | Room::None(reason) => Err(Error::Unavailable(Arc::clone(reason))),
         };
         self.answer(reply, answer);
     }

@@ -96,13 +96,12 @@ impl Committer {
         }
         let seals = self.failed.len() * Control::MAX;
         let bytes = batch::HEADER + seals + commands.iter().map(Command::size).sum::<usize>();
-        let controls = commands.iter().filter(|command| !matches!(command, Command::Append(_)));
-        let controls = batch::HEADER + controls.map(Command::size).sum::<usize>();
         let wants_direct = self.wants_direct(commands, bytes);
         let padding = if wants_direct { (commands.len() + 3) * ALIGNMENT } else { 0 };
-        let room = self.make_room((bytes + padding) as u64, controls as u64);
+        let room = self.make_room((bytes + padding) as u64, commands);
         // A segment's first batch is written with the segment's header.
-        let is_direct = wants_direct && self.active.as_ref().is_some_and(|active| active.batches > 0);
+        let is_direct =
+            wants_direct && room == Room::Any && self.active.as_ref().is_some_and(|active| active.batches > 0);
         let batch = self.admit(commands, room, is_direct);
         if batch.parts.is_empty() {
             return self.settle(batch);

@@ -3,7 +3,11 @@
 use std::io;
 use std::sync::Arc;
 
+use super::Command;
 use super::commit::{Active, Committer};
+use crate::Class;
+use crate::embedded::batch;
+use crate::embedded::block::Record;
 use crate::embedded::layout::{self, DATA_START};
 use crate::embedded::segment::Segment;
 use crate::embedded::supply::Spare;
@@ -13,16 +17,16 @@ use crate::embedded::supply::Spare;
 pub(super) enum Room {
     /// Into the current segment.
     Any,
-    /// What is not an entry has room: appends are refused, for this reason.
+    /// Only into space that is held back: messages are refused, for this reason.
     Reserved(Arc<str>),
     /// Nowhere.
     None(Arc<str>),
 }
 
 impl Committer {
-    /// Sees to it that the current segment has room for `bytes`, or, while appends are refused, for the `controls`
-    /// bytes of them that are not entries.
-    pub(super) fn make_room(&mut self, bytes: u64, controls: u64) -> Room {
+    /// Sees to it that the current segment has room for the `bytes` of `commands`, or, while messages are refused, for
+    /// those of them that are none.
+    pub(super) fn make_room(&mut self, bytes: u64, commands: &[Command]) -> Room {
         let reason = match self.journal().refusal() {
             None if self.fits(bytes) => return Room::Any,
             None => {
@@ -39,12 +43,24 @@ impl Committer {
             // Not tried at every batch, but when there may be room again.
             Some(reason) => reason,
         };
-        if !self.fits(controls)
+        let state = self.state_bytes(commands);
+        if !self.fits(state)
             && let Some(spare) = self.engine.supply.take_reserve()
         {
             self.activate(spare);
         }
-        if self.fits(controls) { Room::Reserved(reason) } else { Room::None(reason) }
+        if self.fits(state) { Room::Reserved(reason) } else { Room::None(reason) }
+    }
+
+    /// The most bytes a batch of `commands` takes without messages.
+    fn state_bytes(&self, commands: &[Command]) -> u64 {
+        let open = self.journal().open.lock();
+        let is_state = |record: &&Record| open.get(&record.ledger).is_some_and(|open| open.class == Class::State);
+        let bytes = commands.iter().map(|command| match command {
+            Command::Append(block) => block.records.iter().filter(is_state).map(|record| record.size as usize).sum(),
+            other => other.size(),
+        });
+        (batch::HEADER + bytes.sum::<usize>()) as u64
     }
 
     fn fits(&self, bytes: u64) -> bool {

@@ -12,7 +12,7 @@ use super::{Ledger, Shard};
 use crate::embedded::engine::{Engine, cause};
 use crate::embedded::inbox::Answer;
 use crate::embedded::journal::{Command, Known, Sealer};
-use crate::{AppendSink, Closed, Entry, Epoch, Error, LedgerId, LedgerStore, LedgerWriter, ReadError};
+use crate::{AppendSink, Closed, CreateOptions, Entry, Epoch, Error, LedgerId, LedgerStore, LedgerWriter, ReadError};
 
 pub(super) struct Client(pub(super) Rc<Shard>);
 
@@ -66,18 +66,18 @@ impl LedgerStore for Client {
     fn create(
         &self,
         epoch: Epoch,
-        journal_key: u64,
+        CreateOptions { journal_key, class }: CreateOptions,
         sink: Rc<dyn AppendSink>,
     ) -> LocalBoxFuture<'static, Result<Box<dyn LedgerWriter>, Error>> {
         let shard = Rc::clone(&self.0);
         async move {
             let id = shard.engine.next_ledger().ok_or_else(no_numbers)?;
             let journal = (journal_key % shard.lanes.len() as u64) as usize;
-            let ledger = Ledger::new(id, epoch, journal, sink);
+            let ledger = Ledger::new(id, epoch, journal, class, sink);
             // Known before it is made: a failure may follow on the heels of the answer.
             shard.ledgers.borrow_mut().insert(id.0, Rc::clone(&ledger));
             let writer = Box::new(Writer { shard: Rc::clone(&shard), ledger });
-            shard.ask(journal, |reply| Command::Create { ledger: id.0, epoch, reply }).await?;
+            shard.ask(journal, |reply| Command::Create { ledger: id.0, epoch, class, reply }).await?;
             Ok(writer as Box<dyn LedgerWriter>)
         }
         .boxed_local()

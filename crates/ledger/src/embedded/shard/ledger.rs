@@ -4,12 +4,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use crate::{AppendError, AppendSink, Epoch, LedgerId};
+use crate::{AppendError, AppendSink, Class, Epoch, LedgerId};
 
 pub(super) struct Ledger {
     pub(super) id: LedgerId,
     pub(super) epoch: Epoch,
     pub(super) journal: usize,
+    pub(super) class: Class,
     sink: RefCell<Option<Rc<dyn AppendSink>>>,
     /// The number of the next entry.
     pub(super) next: Cell<u64>,
@@ -29,11 +30,12 @@ pub(super) struct Slot {
 }
 
 impl Ledger {
-    pub(super) fn new(id: LedgerId, epoch: Epoch, journal: usize, sink: Rc<dyn AppendSink>) -> Rc<Self> {
+    pub(super) fn new(id: LedgerId, epoch: Epoch, journal: usize, class: Class, sink: Rc<dyn AppendSink>) -> Rc<Self> {
         Rc::new(Self {
             id,
             epoch,
             journal,
+            class,
             sink: RefCell::new(Some(sink)),
             next: Cell::new(0),
             block: Cell::new(None),

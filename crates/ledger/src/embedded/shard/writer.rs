@@ -9,7 +9,7 @@ use futures::future::LocalBoxFuture;
 use super::{Ledger, Shard};
 use crate::embedded::inbox::Answer;
 use crate::embedded::journal::{Command, Sealer};
-use crate::{AppendError, Body, Closed, Error, LedgerId, LedgerWriter};
+use crate::{AppendError, Body, Class, Closed, Error, LedgerId, LedgerWriter};
 
 /// The longest entry, in bytes.
 const LONGEST: usize = 1 << 30;
@@ -28,7 +28,9 @@ impl LedgerWriter for Writer {
         if let Some(error) = &*self.ledger.failed.borrow() {
             return Err(error.clone());
         }
-        if let Some(reason) = self.shard.engine.journals[self.ledger.journal].refusal() {
+        if self.ledger.class == Class::Messages
+            && let Some(reason) = self.shard.engine.journals[self.ledger.journal].refusal()
+        {
             return Err(AppendError::Unavailable(reason));
         }
         if body.bytes.len() > LONGEST {
