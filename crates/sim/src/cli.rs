@@ -112,6 +112,10 @@ pub fn simulate(args: &SimulateArgs, tools: &Tools<'_>) -> Result<String, Simula
     let outcomes: Vec<_> = runs.into_iter().map(|run| run.outcome).collect();
     let mut text = output::render(&outcomes, args.format);
     if args.format == Format::Table && profiles.len() > 1 {
+        // Scenarios that were made up are too many to be listed one by one.
+        if args.random.is_none() {
+            text += &output::matrix(&outcomes);
+        }
         text += &output::losses(&outcomes);
     }
     Ok(text)

@@ -8,6 +8,29 @@ use crate::measure::Outcome;
 /// J below this difference is a draw.
 const DRAW: f64 = 1e-9;
 
+/// J of every policy on every scenario, and the gap in brackets. Empty for a single scenario.
+#[must_use]
+pub fn matrix(outcomes: &[Outcome]) -> String {
+    let groups: Vec<&[Outcome]> = by_scenario(outcomes).collect();
+    let [first, _, ..] = groups.as_slice() else { return String::new() };
+    let mut text = "| scenario |".to_owned();
+    for outcome in first.iter() {
+        let _ = write!(text, " {} |", outcome.policy);
+    }
+    text += "\n|---|";
+    first.iter().for_each(|_| text += "---|");
+    text.push('\n');
+    for group in groups {
+        let name = group.first().map_or("", |outcome| &outcome.scenario);
+        let _ = write!(text, "| {name} |");
+        for outcome in group {
+            let _ = write!(text, " {:.4} ({:.2}) |", outcome.j, outcome.gap);
+        }
+        text.push('\n');
+    }
+    text + "\n"
+}
+
 /// On how many scenarios the first policy has the lowest J, and every one on which it has not.
 #[must_use]
 pub fn losses(outcomes: &[Outcome]) -> String {

@@ -6,7 +6,7 @@ mod csv;
 mod html;
 mod table;
 
-pub use compare::losses;
+pub use compare::{losses, matrix};
 pub use html::page;
 
 use crate::measure::Outcome;

@@ -62,3 +62,6 @@ pub fn run(
     }
     Ok(engine.finish())
 }
+
+#[cfg(test)]
+mod tests;
