@@ -16,7 +16,8 @@ pub struct Record {
 /// Version and origin of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
-    /// Number of times the row was changed since it was created: 0 after creation.
+    /// Number of times the row was changed since it was created: 0 after creation, save on ZooKeeper, where a row that
+    /// is made above existing ones begins at 1 or 2. Who expects a version takes it from what it read or wrote.
     pub version: u64,
     /// Store-wide revision of the write that created the row.
     ///

@@ -78,25 +78,30 @@ impl Link {
             Some(Response::Put(put)) => put.prev_kv.as_ref(),
             _ => None,
         });
-        Ok(Written { path: path.to_owned(), stat: self.written(previous, revision(&done), lease) })
+        self.written(path, previous, revision(&done), lease)
     }
 
-    /// The stat of a row that was put at a revision.
-    fn written(&self, previous: Option<&KeyValue>, revision: u64, lease: i64) -> Stat {
+    /// What a put at a revision left behind.
+    fn written(&self, path: &str, previous: Option<&KeyValue>, revision: u64, lease: i64) -> Result<Written> {
         let reader = self.session.id();
-        match previous {
+        let stat = match previous {
             Some(previous) => {
                 let before = rows::stat(previous, reader);
                 Stat { version: before.version + 1, modified: revision, ..before }
+            }
+            None if lease != 0 && lease.cast_unsigned() != reader => {
+                let why = "the session that made the row is over".to_owned();
+                return Err(Error::UnknownOutcome { path: path.to_owned(), why });
             }
             None => Stat {
                 version: 0,
                 created: revision,
                 modified: revision,
                 ephemeral: lease != 0,
-                created_by_self: lease != 0 && lease.cast_unsigned() == reader,
+                created_by_self: lease != 0,
             },
-        }
+        };
+        Ok(Written { path: path.to_owned(), stat })
     }
 
     async fn put_numbered(&self, path: &str, value: Bytes, lease: i64) -> Result<Written> {
@@ -117,7 +122,7 @@ impl Link {
             };
             let done = self.commit(path, txn).await?;
             if done.succeeded {
-                return Ok(Written { path: numbered, stat: self.written(None, revision(&done), lease) });
+                return self.written(&numbered, None, revision(&done), lease);
             }
             let counted = found(&done).first().map_or(0, |counter| counter.version);
             if counted == number {

@@ -26,10 +26,10 @@ pub(super) struct Link {
 impl Link {
     pub(super) async fn open(servers: Servers) -> Result<Arc<Self>> {
         let client = servers.connect().await.map_err(Error::unavailable)?;
-        let states = client.state_watcher();
+        let (states, granted) = (client.state_watcher(), client.session_timeout());
         let session = Session::new(session_number(&client));
         let link = Arc::new(Self { servers, session, client: watch::Sender::new(Some(client)) });
-        tokio::spawn(supervise(Arc::downgrade(&link), states, link.servers.clone()));
+        tokio::spawn(supervise(Arc::downgrade(&link), states, granted, link.servers.clone()));
         Ok(link)
     }
 
@@ -80,9 +80,9 @@ fn session_number(client: &Client) -> u64 {
 }
 
 /// Makes a new session whenever one is over, until the handle is gone.
-async fn supervise(link: Weak<Link>, mut states: StateWatcher, servers: Servers) {
+async fn supervise(link: Weak<Link>, mut states: StateWatcher, mut granted: Duration, servers: Servers) {
     loop {
-        watch_session(&link, &mut states, servers.patience()).await;
+        watch_session(&link, &mut states, granted).await;
         {
             let Some(link) = link.upgrade() else { return };
             link.client.send_replace(None);
@@ -101,7 +101,7 @@ async fn supervise(link: Weak<Link>, mut states: StateWatcher, servers: Servers)
                 }
             }
         };
-        states = client.state_watcher();
+        (states, granted) = (client.state_watcher(), client.session_timeout());
         let Some(link) = link.upgrade() else { return };
         link.session.begin(session_number(&client));
         link.client.send_replace(Some(client));
@@ -113,7 +113,7 @@ async fn supervise(link: Weak<Link>, mut states: StateWatcher, servers: Servers)
 ///
 /// A silent connection is given up after two fifths of the session's time, so that the servers may end the session
 /// three fifths later. The handle must not believe in it any longer than they do.
-async fn watch_session(link: &Weak<Link>, states: &mut StateWatcher, patience: Duration) {
+async fn watch_session(link: &Weak<Link>, states: &mut StateWatcher, granted: Duration) {
     let mut lost_at: Option<Instant> = None;
     let tell = |event| {
         if let Some(link) = link.upgrade() {
@@ -123,7 +123,7 @@ async fn watch_session(link: &Weak<Link>, states: &mut StateWatcher, patience: D
     loop {
         let state = match lost_at {
             None => states.changed().await,
-            Some(at) => match timeout_at(at + patience * 3 / 5, states.changed()).await {
+            Some(at) => match timeout_at(at + granted * 3 / 5, states.changed()).await {
                 Ok(state) => state,
                 Err(_) => return,
             },

@@ -27,7 +27,6 @@ impl Link {
         if options.sequential {
             return self.put_numbered(path, &value, options.ephemeral).await;
         }
-        let session = self.session.id();
         for _ in 0..ATTEMPTS {
             let step = match expect {
                 Expect::Version(version) => self.change(path, &value, version).await?,
@@ -49,7 +48,7 @@ impl Link {
                 },
             };
             if let Step::Done(made) = step {
-                let stat = node::stat(&made, session);
+                let stat = node::stat(&made, self.session.id());
                 if made.version == 0 && options.ephemeral && !stat.created_by_self {
                     return Err(ended(path));
                 }
@@ -140,12 +139,11 @@ impl Link {
                     Some(_) => {}
                 }
             }
-            let session = self.session.id();
             let client = self.client().await?;
             let call = client.create(path, value, &mode.with_acls(Acls::anyone_all()));
             match self.guard(&client, call).await {
                 Ok((made, number)) => {
-                    let stat = node::stat(&made, session);
+                    let stat = node::stat(&made, self.session.id());
                     if ephemeral && !stat.created_by_self {
                         return Err(ended(path));
                     }
