@@ -30,7 +30,10 @@ pub enum NotificationKind {
     Invalidated,
 }
 
-/// The changes below a prefix; ends when the store is closed.
+/// The changes below a prefix; ends when the store is closed, on servers also when its handle is gone.
+///
+/// Who reads what a watch tells of is never wrong. Who does not must know that engines on servers may tell of more than
+/// there was: a path that is no row, or a revision at which a change had happened in place of its own.
 ///
 /// A watch sees every change made after the call that returned it. The changes of one path come in the order of
 /// their revisions, and a change is readable when its notification arrives. Changes of different paths come in the

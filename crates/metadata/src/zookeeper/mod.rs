@@ -9,7 +9,8 @@
 //!   something.
 //!
 //! Differences that remain: no row can lie below an ephemeral one, a row made where rows below it were made first begins
-//! at a version above 0, and a watch may tell of a node that is no row.
+//! at a version above 0, a watch may tell of a node that is no row, and numbers begin anew when the row above the
+//! numbered ones was deleted.
 
 mod connect;
 mod link;
