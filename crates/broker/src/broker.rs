@@ -25,6 +25,7 @@ use crate::mesh::{Doors, Inbox};
 use crate::metrics::ShardCounters;
 use crate::namespaces::Namespaces;
 use crate::shard::Shard;
+use crate::sweep::Sweep;
 use crate::watchers::TopicChanges;
 
 /// Where the number of starts is kept; each start is a term of its own.
@@ -77,6 +78,7 @@ pub struct Broker {
     threads: Vec<JoinHandle<()>>,
     accepting: Vec<tokio::task::JoinHandle<()>>,
     port: Option<u16>,
+    sweep: Option<Sweep>,
 }
 
 impl Broker {
@@ -85,6 +87,19 @@ impl Broker {
     /// # Errors
     /// [`StartError`].
     pub async fn start(parts: Parts) -> Result<Self, StartError> {
+        Self::begin(parts, false).await
+    }
+
+    /// As [`start`](Self::start), for a broker that has both stores to itself: ledgers that a crash left behind and that
+    /// nobody names are deleted while it serves.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start_alone(parts: Parts) -> Result<Self, StartError> {
+        Self::begin(parts, true).await
+    }
+
+    async fn begin(parts: Parts, alone: bool) -> Result<Self, StartError> {
         let settings = parts.settings.current();
         let mut listeners = Vec::new();
         for bind in settings.network.binds().into_iter().filter(|bind| bind.scheme == Scheme::Pulsar) {
@@ -120,6 +135,11 @@ impl Broker {
             doors,
         });
         core.follow_policies().await?;
+        // Ledgers beside metadata that are new belong to something else, which somebody may still want.
+        let sweep = match alone && start > 1 {
+            true => Some(Sweep::begin(core.clone(), parts.store.clone()).await?),
+            false => None,
+        };
         let mut threads = Vec::new();
         for (number, inbox) in inboxes.into_iter().enumerate() {
             let (core, store) = (core.clone(), parts.store.clone());
@@ -135,7 +155,7 @@ impl Broker {
                 .map_err(|cause| StartError::Listen { address: String::new(), cause })?;
             accepting.push(tokio::spawn(accept(core.clone(), listener)));
         }
-        Ok(Self { core, threads, accepting, port })
+        Ok(Self { core, threads, accepting, port, sweep })
     }
 
     /// The port of the binary protocol that was really opened.
@@ -172,7 +192,7 @@ impl Broker {
             let _ = closed.await;
         }
         self.core.doors.stop();
-        let threads = self.threads;
+        let threads: Vec<_> = self.threads.into_iter().chain(self.sweep.map(Sweep::end)).collect();
         let joined = tokio::task::spawn_blocking(move || {
             for thread in threads {
                 let _ = thread.join();

@@ -24,6 +24,7 @@ mod schemas;
 mod serving;
 mod shard;
 pub mod stats;
+mod sweep;
 mod switchboard;
 mod upkeep;
 mod watchers;

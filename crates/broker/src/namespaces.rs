@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::RwLock;
 use plerion_config::{LiveSettings, TopicType};
 use plerion_placement::bundle::{BundleRange, Bundles};
-use plerion_resources::Resources;
 use plerion_resources::names::{NamespaceName, TopicName};
 use plerion_resources::policies::Policies;
+use plerion_resources::{BUNDLES_ROOT, Resources};
 use rustc_hash::FxHashMap;
 
 use crate::failure::Failure;
@@ -28,7 +28,7 @@ pub struct BundleName {
 impl BundleName {
     /// The path of its row.
     pub(crate) fn path(&self) -> String {
-        format!("/plerion/bundles/{self}")
+        format!("{BUNDLES_ROOT}/{self}")
     }
 }
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use plerion_managed_log::{Config, Context, OpenMode};
+use plerion_resources::LOGS_ROOT;
 use plerion_resources::names::TopicName;
 use plerion_topic::Topic;
 use plerion_wire::ServerError;
@@ -47,7 +48,7 @@ impl Core {
 
 /// The path of a topic's row.
 pub(crate) fn log_path(name: &TopicName) -> String {
-    format!("/managed-ledgers/{}", name.log_name())
+    format!("{LOGS_ROOT}/{}", name.log_name())
 }
 
 impl BundleName {

@@ -19,6 +19,7 @@ mod config;
 mod context;
 mod error;
 mod log;
+mod orphans;
 mod retention;
 mod row;
 mod state_log;
@@ -32,5 +33,6 @@ pub use log::{
     LogEntry, LogSink, LogStats, ManagedLog, OpenMode, Opened, ReadStatus, Reading, RecoveredCursor, SnapshotSource,
     Trimmed,
 };
+pub use orphans::Remains;
 pub use row::{LedgerInfo, Properties};
 pub use state_log::{Flush, StateLog, StateLogStats};

@@ -41,7 +41,7 @@ async fn serve(data: &DataDirectory, settings: Settings) -> Result<(), Failure> 
         Arc::new(move || ledgers.shard())
     };
     let http = listen_http(&settings)?;
-    let broker = Broker::start(Parts {
+    let broker = Broker::start_alone(Parts {
         settings: Arc::new(LiveSettings::new(settings)),
         clock,
         metadata: metadata.clone(),

@@ -28,7 +28,7 @@ use plerion_metadata::SharedMetadataStore;
 pub use rows::Versioned;
 use schemas::Schemas;
 pub use tenants::{TenantInfo, Tenants};
-pub use topics::{PartitionedTopic, TopicPolicies, Topics};
+pub use topics::{BUNDLES_ROOT, LOGS_ROOT, PartitionedTopic, TopicPolicies, Topics};
 
 /// All resources of one metadata store. Cloning shares the store.
 #[derive(Clone)]

@@ -60,13 +60,13 @@ impl Namespaces {
         self.row(namespace).update(change).await
     }
 
-    /// Deletes a namespace and what is set for its topics, partitioned ones included. That no topic has messages is for
+    /// Deletes a namespace with its bundles and what is set for its topics, partitioned ones included. That no topic has messages is for
     /// the caller to see to; [`Policies::deleted`] keeps new ones away meanwhile.
     pub async fn delete(&self, namespace: &NamespaceName) -> Result<()> {
         if !self.exists(namespace).await? {
             return Err(Error::not_found(format!("namespace {namespace}")));
         }
-        for root in [topics::PARTITIONED_ROOT, topics::POLICIES_ROOT, crate::schemas::ROOT] {
+        for root in [topics::PARTITIONED_ROOT, topics::POLICIES_ROOT, topics::BUNDLES_ROOT, crate::schemas::ROOT] {
             let path = format!("{root}/{namespace}");
             Row::new(&self.store, path, format!("topics of namespace {namespace}")).delete_tree().await?;
         }

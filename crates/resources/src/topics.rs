@@ -14,7 +14,10 @@ use crate::{Error, Result};
 pub(crate) const PARTITIONED_ROOT: &str = "/admin/partitioned-topics";
 pub(crate) const POLICIES_ROOT: &str = "/admin/topic-policies";
 /// Where the logs of topics are kept; a topic with a row there exists.
-const LOGS_ROOT: &str = "/managed-ledgers";
+/// Where the rows of topics are: those that say which ledgers a topic has.
+pub const LOGS_ROOT: &str = "/managed-ledgers";
+/// Where the rows of bundles are, below it by namespace: those that say where a bundle keeps the state of its topics.
+pub const BUNDLES_ROOT: &str = "/plerion/bundles";
 
 /// How a topic is partitioned.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -132,6 +132,24 @@ async fn topics_are_listed_by_mode() {
 }
 
 #[tokio::test]
+async fn a_deleted_namespace_leaves_no_rows() {
+    let world = World::start().await;
+    world.put(&format!("{N}/public/gone"), "").await;
+    world.put(&format!("{N}/public/gone-not"), "").await;
+    for namespace in ["gone", "gone-not"] {
+        world.put(&format!("/admin/v2/persistent/public/{namespace}/t/subscription/s"), "").await;
+    }
+    let rows = world.rows("/").await;
+    assert!(rows.iter().any(|row| row.starts_with("/plerion/bundles/public/gone/")), "{rows:?}");
+    assert_eq!(world.delete("/admin/v2/persistent/public/gone/t?force=true").await.status, 204);
+    assert_eq!(world.delete(&format!("{N}/public/gone")).await.status, 204);
+    let rows = world.rows("/").await;
+    let of = |name: &str| rows.iter().filter(|row| row.split('/').any(|part| part == name)).collect::<Vec<_>>();
+    assert_eq!(of("gone"), Vec::<&String>::new());
+    assert!(of("gone-not").iter().any(|row| row.starts_with("/plerion/bundles/")), "the others stay");
+}
+
+#[tokio::test]
 async fn bundles_are_unloaded_one_by_one_or_all() {
     let world = World::start().await;
     let n = format!("{N}/public/default");

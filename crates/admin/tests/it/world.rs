@@ -9,6 +9,7 @@ use plerion_broker::{AllowAll, Authorizer, Broker, Parts, StoreFactory};
 use plerion_clock::SystemClock;
 use plerion_config::{LiveSettings, Sources};
 use plerion_ledger::memory;
+use plerion_metadata::MetadataStore;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -57,6 +58,12 @@ impl Answer {
 }
 
 impl World {
+    /// The paths of all rows below `path`.
+    pub(crate) async fn rows(&self, path: &str) -> Vec<String> {
+        let rows = self.metadata.scan(path, None, 10_000).await.unwrap();
+        rows.into_iter().map(|(path, _)| path).collect()
+    }
+
     pub(crate) async fn start() -> Self {
         Self::with(&[], Arc::new(AllowAll)).await
     }

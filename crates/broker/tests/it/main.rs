@@ -8,6 +8,7 @@ mod ends;
 mod framing;
 mod handshake;
 mod keep_alive;
+mod leftovers;
 mod lookup;
 mod partitions;
 mod pressure;

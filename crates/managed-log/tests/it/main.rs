@@ -11,6 +11,7 @@ mod fencing;
 mod known_bugs;
 mod ledgers;
 mod metadata;
+mod orphans;
 mod reading;
 mod space;
 mod state_log;

@@ -198,11 +198,17 @@ impl MetadataStore for TestMetadata {
 
     fn scan<'a>(
         &'a self,
-        _path: &'a str,
-        _after: Option<&'a str>,
-        _limit: usize,
+        path: &'a str,
+        after: Option<&'a str>,
+        limit: usize,
     ) -> BoxFuture<'a, Result<Vec<(String, Record)>>> {
-        Box::pin(async { Ok(Vec::new()) })
+        let below = format!("{path}/");
+        let rows = self.shared.lock().unwrap().rows.clone();
+        let rows = rows
+            .into_iter()
+            .filter(move |(row, _)| row.starts_with(&below) && after.is_none_or(|after| row.as_str() > after));
+        let page = rows.take(limit).collect();
+        Box::pin(async { Ok(page) })
     }
 
     fn watch<'a>(&'a self, _path: &'a str) -> BoxFuture<'a, Result<Watch>> {

@@ -80,23 +80,20 @@ impl World {
         settings: Settings<'_>,
         authorizer: Arc<dyn Authorizer>,
     ) -> Self {
-        let sources = Sources::new().set("brokerServicePort", "0").set("numIOThreads", &shards.to_string());
-        let sources = settings.iter().fold(sources, |sources, (key, value)| sources.set(key, value));
-        let (settings, _) = sources.resolve().unwrap();
-        let store: StoreFactory = {
-            let ledgers = ledgers.clone();
-            Arc::new(move || ledgers.shard())
-        };
-        let broker = Broker::start(Parts {
-            settings: Arc::new(LiveSettings::new(settings)),
-            clock: SystemClock::shared(),
-            metadata: metadata.clone(),
-            store,
-            authorizer,
-            web_port: None,
-        })
-        .await
-        .unwrap();
+        let broker = Broker::start(parts(&metadata, &ledgers, shards, settings, authorizer)).await.unwrap();
+        Self { broker, metadata, ledgers }
+    }
+
+    /// Another broker on the ledgers of `world`, with metadata of its own.
+    pub(crate) async fn with_metadata_lost(world: &Self) -> Self {
+        Self::on(Arc::new(MemoryStore::new()), world.ledgers.clone(), 1, &[], Arc::new(AllowAll)).await
+    }
+
+    /// Ends the broker and starts another one on the same stores, which has them to itself.
+    pub(crate) async fn restart_alone(self) -> Self {
+        let Self { broker, metadata, ledgers } = self;
+        broker.stop().await;
+        let broker = Broker::start_alone(parts(&metadata, &ledgers, 2, &[], Arc::new(AllowAll))).await.unwrap();
         Self { broker, metadata, ledgers }
     }
 
@@ -170,6 +167,31 @@ impl World {
     pub(crate) async fn partition(&self, topic: &str, partitions: u32) {
         let topics = self.handle().resources().topics().clone();
         topics.create_partitioned(&name(topic), partitions, Default::default()).await.unwrap();
+    }
+}
+
+/// What a broker on these stores is made of.
+fn parts(
+    metadata: &Arc<MemoryStore>,
+    ledgers: &memory::MemoryStore,
+    shards: usize,
+    settings: Settings<'_>,
+    authorizer: Arc<dyn Authorizer>,
+) -> Parts {
+    let sources = Sources::new().set("brokerServicePort", "0").set("numIOThreads", &shards.to_string());
+    let sources = settings.iter().fold(sources, |sources, (key, value)| sources.set(key, value));
+    let (settings, _) = sources.resolve().unwrap();
+    let store: StoreFactory = {
+        let ledgers = ledgers.clone();
+        Arc::new(move || ledgers.shard())
+    };
+    Parts {
+        settings: Arc::new(LiveSettings::new(settings)),
+        clock: SystemClock::shared(),
+        metadata: metadata.clone(),
+        store,
+        authorizer,
+        web_port: None,
     }
 }
 
