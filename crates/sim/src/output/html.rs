@@ -76,7 +76,7 @@ fn table(html: &mut String, runs: &[Run]) {
     let best = |of: &dyn Fn(&Outcome) -> f64| runs.iter().map(|run| of(&run.outcome)).fold(f64::INFINITY, f64::min);
     let (best_j, best_gap) = (best(&|outcome| outcome.j), best(&|outcome| outcome.gap));
     let optional = |value: Option<f64>, digits: usize, unit: &str| {
-        value.map_or("–".to_owned(), |value| format!("{value:.digits$}{unit}"))
+        value.map_or_else(|| "–".to_owned(), |value| format!("{value:.digits$}{unit}"))
     };
     for (number, Run { outcome, .. }) in runs.iter().enumerate() {
         let class = |is_best: bool| if is_best { " class=\"best\"" } else { "" };

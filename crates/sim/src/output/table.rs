@@ -59,7 +59,7 @@ fn line(text: &mut String, cells: &[String; 15], widths: &[usize; 15]) {
 
 fn row(outcome: &Outcome) -> [String; 15] {
     let optional =
-        |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
+        |value: Option<f64>, digits: usize| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"));
     let mark = if outcome.complete { "" } else { " (cut short)" };
     [
         format!("{}{mark}", outcome.policy),
@@ -76,8 +76,9 @@ fn row(outcome: &Outcome) -> [String; 15] {
         outcome.placements.to_string(),
         format!("{:.1}", outcome.interruption_s * 1e3),
         format!("{:.5}", outcome.j),
-        outcome
-            .timing
-            .map_or("-".to_owned(), |timing| format!("{:.2}/{:.2}", timing.decide_ms_p50, timing.decide_ms_max)),
+        outcome.timing.map_or_else(
+            || "-".to_owned(),
+            |timing| format!("{:.2}/{:.2}", timing.decide_ms_p50, timing.decide_ms_max),
+        ),
     ]
 }

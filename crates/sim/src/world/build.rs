@@ -96,8 +96,9 @@ fn part_of(count: usize, share: f64) -> usize {
 /// Namespaces of equal numbers of bundles, some of them set apart if there are hosts for them.
 fn generated(bundles: &Bundles, with_apart: bool) -> (Vec<Namespace>, Vec<Root>, Vec<BundleName>) {
     let count = bundles.count.0;
-    let namespace_count = bundles.namespaces.map_or(count.div_ceil(100), |count| count.0).min(count);
-    let tenant_count = bundles.tenants.map_or(namespace_count.div_ceil(10), |count| count.0).min(namespace_count);
+    let namespace_count = bundles.namespaces.map_or_else(|| count.div_ceil(100), |count| count.0).min(count);
+    let tenant_count =
+        bundles.tenants.map_or_else(|| namespace_count.div_ceil(10), |count| count.0).min(namespace_count);
     let apart = part_of(namespace_count as usize, bundles.isolated.0).min(namespace_count as usize - 1);
     let apart = u32::try_from(apart).unwrap_or(0);
     let (mut namespaces, mut roots, mut names) = (Vec::new(), Vec::new(), Vec::new());

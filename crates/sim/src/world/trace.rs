@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::Root;
-use super::vector::{IN, OUT};
+use super::vector::{CPU, IN, MEMORY, OUT};
 use crate::scenario::ScenarioError;
 
 const COLUMNS: [&str; 7] = ["seconds", "bundle", "broker", "rate_in", "rate_out", "bytes_in", "bytes_out"];
@@ -99,8 +99,9 @@ impl Trace {
             let [cpu, memory] = self.costs[line.root as usize];
             root.rates = line.rates;
             let bytes: f64 = line.bytes.iter().sum();
-            root.base.0 = [cpu * line.rates.iter().sum::<f64>(), line.bytes[0], line.bytes[1], memory * bytes];
-            debug_assert!(IN == 1 && OUT == 2, "the order of resources");
+            root.base.0[CPU] = cpu * line.rates.iter().sum::<f64>();
+            (root.base.0[IN], root.base.0[OUT]) = (line.bytes[0], line.bytes[1]);
+            root.base.0[MEMORY] = memory * bytes;
         }
         self.next != before
     }

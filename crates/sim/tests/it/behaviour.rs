@@ -39,21 +39,62 @@ fn printed(registry: &Registry, arguments: &[&str], stop: &AtomicBool) -> String
     simulate(&line.args, &Tools { registry, clock: clock.as_ref(), stop, allocated: None }).unwrap()
 }
 
+/// A scenario file that is there until the end of the test.
+struct File(std::path::PathBuf);
+
+impl File {
+    fn new(name: &str, text: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("plerion-sim-{name}-{}.toml", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        Self(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
 #[test]
 fn the_same_seed_prints_the_same_bytes_and_another_one_does_not() {
+    let noise = "[load.noise]\ncorrelation = \"1m\"\nsd = 0.2\nclip = 0.4\ntenant-sd = 0.1\nspikes = 0.01\n\
+                 [[load.step]]\nfrom = \"1m\"\nto = \"4m\"\nfactor = 2\n\
+                 [[events]]\nat = \"3m\"\naction = \"crash\"\nhosts = [1]\ndown = \"1m\"\n";
+    let text = UNEVEN.replace("15m", "5m").replace("sizes = \"equal\"", "topics = 5") + noise;
+    let file = File::new("same", &text);
     let print = |seed: &str| {
         let arguments =
-            ["--random", "1", "--seed", seed, "--policy", "threshold,avg@fast", "--no-timing", "--format", "json"];
+            [file.path(), "--seed", seed, "--policy", "plerion,threshold,avg@fast", "--no-timing", "--format", "json"];
         printed(&Registry::default(), &arguments, &AtomicBool::new(false))
     };
     let first = print("3");
     assert_eq!(first, print("3"));
-    assert_ne!(first, print("4"));
+    let figures = |text: &str| {
+        let mut outcomes: serde_json::Value = serde_json::from_str(text).unwrap();
+        outcomes.as_array_mut().unwrap().iter_mut().for_each(|outcome| outcome["seed"] = 0.into());
+        outcomes
+    };
+    assert_ne!(figures(&first), figures(&print("4")));
     let outcomes: serde_json::Value = serde_json::from_str(&first).unwrap();
     for outcome in outcomes.as_array().unwrap() {
         assert_eq!(outcome["seed"], 3);
         assert!(outcome.get("timing").is_none());
     }
+}
+
+#[test]
+fn the_own_policy_evens_the_cluster_out_in_one_round() {
+    let outcome = simulated(UNEVEN, "plerion", 1).outcome;
+    assert!(outcome.gap <= 1.02 && outcome.rounds <= 2, "{outcome:?}");
+    assert!(outcome.first_move_s.unwrap() <= 10.0 && outcome.converged_s.is_some(), "{outcome:?}");
+    assert!(f64::from(outcome.moves) <= 1.1 * f64::from(outcome.greedy_moves) + 1.0, "{outcome:?}");
+    assert!(outcome.moved_load_ratio.unwrap() <= 1.15 && outcome.bundles_moved_twice == 0, "{outcome:?}");
+    assert!(outcome.j < simulated(UNEVEN, "threshold", 1).outcome.j);
 }
 
 #[test]
@@ -166,7 +207,8 @@ fn a_policy_of_ones_own_runs_by_its_name() {
     let mut registry = Registry::default();
     let manager = || ModularProfile::new(|| Box::new(LeastLongTermMessageRate), || Box::<ThresholdShedder>::default());
     registry.add_manager("own", manager());
-    let arguments = ["--random", "1", "--policy", "own,threshold", "--no-timing", "--format", "csv"];
+    let file = File::new("own", UNEVEN);
+    let arguments = [file.path(), "--policy", "own,threshold", "--no-timing", "--format", "csv"];
     let text = printed(&registry, &arguments, &AtomicBool::new(false));
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 3, "{text}");
@@ -175,15 +217,12 @@ fn a_policy_of_ones_own_runs_by_its_name() {
 
 #[test]
 fn tables_name_losses_and_pages_need_nothing_else() {
-    let folder = std::env::temp_dir().join(format!("plerion-sim-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let (scenario, page) = (folder.join("uneven.toml"), folder.join("page.html"));
-    std::fs::write(&scenario, UNEVEN).unwrap();
-    let arguments =
-        [scenario.to_str().unwrap(), "--policy", "overload,threshold", "--html", page.to_str().unwrap(), "--no-timing"];
+    let file = File::new("page", UNEVEN);
+    let page = file.path().replace(".toml", ".html");
+    let arguments = [file.path(), "--policy", "overload,threshold", "--html", &page, "--no-timing"];
     let table = printed(&Registry::default(), &arguments, &AtomicBool::new(false));
     let html = std::fs::read_to_string(&page).unwrap();
-    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::remove_file(&page).unwrap();
     assert!(table.contains("overload has the lowest J on 0 of 1 scenarios"), "{table}");
     assert!(html.matches("<svg").count() == 4 && html.contains("prefers-color-scheme"));
     assert!(!html.contains("<script") && !html.contains("src=") && !html.contains("http"));

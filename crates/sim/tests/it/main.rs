@@ -1,5 +1,7 @@
 //! The laboratory from outside.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod behaviour;
 mod documentation;
 mod scenarios;
