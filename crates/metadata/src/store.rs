@@ -20,7 +20,8 @@ const PAGE: usize = 1_000;
 ///
 /// Paths have the form `/a/b/c` (rules in [`crate::path`]); a path that breaks them is [`Error::InvalidPath`]. A row
 /// needs no row above it: a path with rows below but none of its own counts as a child in listings and does not
-/// exist otherwise.
+/// exist otherwise. Not every engine takes rows below an ephemeral one: ZooKeeper refuses them with
+/// [`Error::InvalidPath`].
 ///
 /// A handle is one session: dropping the future of a write does not undo it, dropping the handle may leave its
 /// ephemeral rows in place until the engine's session time is over. Reads see every write whose call has returned,

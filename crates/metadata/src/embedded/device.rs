@@ -8,6 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use redb::StorageBackend;
+use rustix::fs::{FallocateFlags, fallocate};
+
+/// How far behind the end of the file space is reserved, in bytes.
+const LEAST_AHEAD: u64 = 4 << 20;
+const MOST_AHEAD: u64 = 64 << 20;
 
 /// Random access to the bytes of a file.
 pub(super) trait Blocks: fmt::Debug + Send + Sync + 'static {
@@ -16,6 +21,8 @@ pub(super) trait Blocks: fmt::Debug + Send + Sync + 'static {
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()>;
     fn set_len(&self, len: u64) -> io::Result<()>;
     fn sync(&self) -> io::Result<()>;
+    /// Takes space on the disk for all of the file and for it to grow, so that it can be written when the disk is full.
+    fn reserve(&self);
     /// Lets another process have the file, although a late reader may keep it open a little longer.
     fn release(&self);
 }
@@ -34,7 +41,19 @@ impl Blocks for File {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        File::set_len(self, len)
+        File::set_len(self, len)?;
+        self.reserve();
+        Ok(())
+    }
+
+    fn reserve(&self) {
+        let Ok(len) = Blocks::len(self) else { return };
+        // The database doubles its file until it is long.
+        let ahead = len.clamp(LEAST_AHEAD, MOST_AHEAD);
+        let reserve = |bytes| fallocate(self, FallocateFlags::KEEP_SIZE, 0, bytes);
+        if let Err(error) = reserve(len + ahead).or_else(|_| reserve(len)) {
+            tracing::debug!(%error, "no space could be reserved for metadata");
+        }
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -59,6 +78,10 @@ pub(super) struct Device {
 impl Device {
     pub(super) fn new(blocks: Arc<dyn Blocks>) -> Self {
         Self { blocks, sync_failed: Arc::default() }
+    }
+
+    pub(super) fn reserve(&self) {
+        self.blocks.reserve();
     }
 
     pub(super) fn release(&self) {

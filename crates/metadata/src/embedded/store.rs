@@ -52,6 +52,7 @@ impl EmbeddedStore {
     pub(super) fn open_blocks(blocks: Arc<dyn Blocks>, options: &EmbeddedOptions) -> Result<Self, OpenError> {
         let device = Device::new(blocks);
         let disk = Disk::open(device.clone(), options.cache_bytes)?;
+        device.reserve();
         let revision = disk.start()?;
         let shared = Arc::new(Shared::new(State::new(disk.snapshot()?, revision)));
         let writer = Writer::new(Arc::clone(&shared), device, options.cache_bytes);

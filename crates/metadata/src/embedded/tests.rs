@@ -76,6 +76,8 @@ impl Blocks for FaultyDisk {
         Ok(())
     }
 
+    fn reserve(&self) {}
+
     fn release(&self) {}
 }
 

@@ -260,3 +260,25 @@ fn garbage_is_an_error() {
     assert!(matches!(EmbeddedStore::open(&file, &options), Err(OpenError::Database(_))));
     assert!(matches!(EmbeddedStore::open(&dir.path().join("no/such"), &options), Err(OpenError::File { .. })));
 }
+
+/// What a full disk cannot refuse.
+#[tokio::test]
+async fn space_is_taken_for_the_file_and_its_growth() {
+    use std::os::unix::fs::MetadataExt;
+
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("metadata");
+    let store = EmbeddedStore::open(&file, &EmbeddedOptions::default()).unwrap();
+    let taken = || {
+        let metadata = std::fs::metadata(&file).unwrap();
+        (metadata.blocks() * 512, metadata.len())
+    };
+    let (space, length) = taken();
+    assert!(space >= length + (4 << 20), "{space} bytes for a file of {length}");
+    let value = vec![7; 64 << 10];
+    for row in 0..100 {
+        store.put(&format!("/row/{row}"), value.clone().into(), PutOptions::default()).await.unwrap();
+    }
+    let (space, grown) = taken();
+    assert!(grown > length && space >= grown + (4 << 20), "{space} bytes for a file of {grown}");
+}
