@@ -6,6 +6,7 @@ mod directory;
 mod golden;
 mod metadata_codec;
 mod quorum;
+mod real;
 mod sim;
 mod store;
 mod wire_properties;

@@ -51,17 +51,22 @@ impl Writer {
         self.guard.lifted || entry <= self.guard.cleared || self.config.defects.has(Defect::NoGuard)
     }
 
-    /// Entries that only the guard holds back make it ask.
+    /// Entries that only the guard holds back make it ask, and that every member holds one.
     pub(super) fn guard_asks(&mut self) -> Option<Ask> {
-        if self.guard.lifted || self.guard.pausing || self.change.is_some() || self.is_sealed() {
+        let is_off = self.config.defects.has(Defect::NoGuard);
+        if is_off || self.guard.lifted || self.guard.pausing || self.change.is_some() || self.is_sealed() {
             return None;
         }
         let complete = self.pending.iter().take_while(|entry| entry.acks.len() >= self.quorum.ack()).count();
         let last = self.acknowledged + complete as i64;
-        if complete == 0 || self.guard_allows(self.acknowledged + 1) {
+        // Once every member holds an entry, the guard is lifted even if nothing waits for it, so that later appends
+        // do not need the metadata store.
+        let lifts = self.guard.holds.len() == self.quorum.ensemble();
+        let is_held_back = complete > 0 && !self.guard_allows(self.acknowledged + 1);
+        if !is_held_back && !lifts {
             return None;
         }
-        self.guard.asked = Some((last, self.guard.holds.len() == self.quorum.ensemble()));
+        self.guard.asked = Some((last, lifts));
         Some(Ask::Read)
     }
 

@@ -60,6 +60,10 @@ impl Recorder {
         self.until(|told| *told.last.borrow() >= Some(last)).await;
     }
 
+    pub(crate) fn last(&self) -> Option<u64> {
+        *self.last.borrow()
+    }
+
     pub(crate) async fn error(&self) -> AppendError {
         self.until(|told| told.error.borrow().is_some()).await;
         self.error.borrow().clone().unwrap()
@@ -101,13 +105,7 @@ impl Cluster {
     }
 
     async fn read_all(&self, ledger: LedgerId, last: u64) -> Vec<Bytes> {
-        let mut found = Vec::new();
-        while found.len() as u64 <= last {
-            let next = self.shard.read(ledger, found.len() as u64, last, usize::MAX).await.unwrap();
-            assert_eq!(next[0].id, found.len() as u64);
-            found.extend(next.into_iter().map(|entry| entry.bytes));
-        }
-        found
+        read_all(&self.shard, ledger, last).await
     }
 
     async fn ensemble(&self, ledger: LedgerId) -> Vec<Rc<Control>> {
@@ -124,19 +122,33 @@ impl Cluster {
 }
 
 fn run(test: impl Future<Output = ()>) {
+    run_for(Duration::from_secs(30), test);
+}
+
+pub(crate) fn run_for(limit: Duration, test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, async {
-        tokio::time::timeout(Duration::from_secs(30), test).await.unwrap();
+        tokio::time::timeout(limit, test).await.unwrap();
     });
 }
 
-fn append(writer: &mut dyn LedgerWriter, range: std::ops::Range<u64>) {
+pub(crate) async fn read_all(shard: &Rc<dyn LedgerStore>, ledger: LedgerId, last: u64) -> Vec<Bytes> {
+    let mut found = Vec::new();
+    while found.len() as u64 <= last {
+        let next = shard.read(ledger, found.len() as u64, last, 1 << 20).await.unwrap();
+        assert_eq!(next[0].id, found.len() as u64);
+        found.extend(next.into_iter().map(|entry| entry.bytes));
+    }
+    found
+}
+
+pub(crate) fn append(writer: &mut dyn LedgerWriter, range: std::ops::Range<u64>) {
     for entry in range {
         assert_eq!(writer.append(Body::from(&entry.to_be_bytes()[..])).unwrap(), entry);
     }
 }
 
-fn expected(count: u64) -> Vec<Bytes> {
+pub(crate) fn expected(count: u64) -> Vec<Bytes> {
     (0..count).map(|entry| Bytes::copy_from_slice(&entry.to_be_bytes())).collect()
 }
 
