@@ -24,8 +24,10 @@ pub(super) struct Broker {
     pub(super) host: HostUsage,
     pub(super) own: HostUsage,
     pub(super) reported: Option<i64>,
-    /// When a bundle of it changed for good, in milliseconds since 1970; 0 for never.
+    /// When bundles of it last changed for good, in milliseconds since 1970; 0 for never.
     pub(super) news: i64,
+    /// How much utilisation such changes added.
+    pub(super) more: f64,
     /// Since when the means of its bundles are taken, in seconds since 1970.
     pub(super) watched: u32,
     /// How its use wavers.
@@ -43,6 +45,7 @@ impl Broker {
             own: HostUsage::default(),
             reported: None,
             news: 0,
+            more: 0.0,
             watched: 0,
             wavering: Wavering::default(),
         }

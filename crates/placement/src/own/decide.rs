@@ -3,7 +3,7 @@
 use super::broker::{deviation, left_in_mean};
 use super::input::View;
 use super::verdict::Judge;
-use super::{OwnBalancer, SETTLE, seconds};
+use super::{NEWS, OwnBalancer, SETTLE, seconds};
 use crate::constraints::Constraints;
 use crate::explain::{Block, BrokerRule, Explanation, Plan, Projection};
 use crate::planner::{Outline, RESOURCES, lower_bound, reach, utilisations};
@@ -19,9 +19,6 @@ const BY_CHANCE: f64 = 4.5;
 
 /// So many deviations count where a bundle has just changed for good, which is no chance.
 const WITH_NEWS: f64 = 0.5;
-
-/// So long a change counts as news, in milliseconds.
-const NEWS: i64 = 60_000;
 
 /// Deviation to reckon with before any was measured, as a share of the lower bound.
 const UNMEASURED: f64 = 0.05;
@@ -62,7 +59,7 @@ impl OwnBalancer {
         let deviations = self.deviations(&view, bound, now);
         for (place, host) in view.hosts.iter().enumerate() {
             let broker = &self.brokers[*host as usize];
-            let is_news = broker.news != 0 && now.saturating_sub(broker.news) < NEWS;
+            let is_news = now.saturating_sub(broker.news) < NEWS && broker.more > deviations[place];
             let by_chance = if is_news { WITH_NEWS } else { BY_CHANCE } * deviations[place];
             view.input.brokers[place].tolerates = bound * (1.0 + ACTS) + by_chance;
         }

@@ -1,7 +1,7 @@
 //! Takes reports in.
 
 use super::slot::{News, Traffic};
-use super::{Detail, OwnBalancer, seconds};
+use super::{Detail, NEWS, OwnBalancer, seconds};
 use crate::balancer::{OwnBundle, OwnReport};
 use crate::names::BrokerId;
 
@@ -10,6 +10,9 @@ const STEP: f32 = 0.05;
 
 /// … and those of bundles that have just come.
 const FRESH_STEP: f32 = 0.5;
+
+/// Nothing is learnt while more than this share of a broker's messages is due to what may pass.
+const MOST_ODD: f64 = 0.01;
 
 /// Less than this share of a broker's use says nothing about what has just come.
 const LEAST_FRESH: f64 = 0.01;
@@ -27,7 +30,7 @@ impl OwnBalancer {
         broker.own = report.own;
         let limits = broker.limits();
         let at = seconds(report.at);
-        let (mut wavered, mut news) = (0.0, false);
+        let (mut wavered, mut news, mut odd) = (0.0, 0.0, 0.0);
         let mut served = Vec::with_capacity(report.bundles.len());
         for bundle in &report.bundles {
             // Who owns what is told at once; a report that knows of something else is older.
@@ -39,16 +42,20 @@ impl OwnBalancer {
             known.topics = bundle.topics;
             match known.sample(traffic(bundle), at, &mut self.excursions) {
                 News::Wavered(change) => wavered += f64::from(change) * share_of(&known.mean, &limits),
-                News::Odd => {}
-                News::Changed => news = true,
+                News::Odd => odd += f64::from(bundle.rate),
+                News::Changed(more) => news += share_of(&more, &limits),
             }
             served.push((slot, bundle.rate));
         }
         let broker = &mut self.brokers[index as usize];
         broker.wavering.add(wavered);
         broker.wavering.close(at);
-        if news {
+        if now.saturating_sub(broker.news) > NEWS {
+            broker.more = 0.0;
+        }
+        if news > 0.0 {
             broker.news = now;
+            broker.more += news;
         }
         for detail in &report.details {
             if let Some(slot) = self.slot_of(&detail.bundle).filter(|slot| self.slots[*slot as usize].owner == index) {
@@ -56,7 +63,11 @@ impl OwnBalancer {
                 self.details.insert(slot, detail);
             }
         }
-        self.learn_costs(index, &served, at);
+        let rate: f64 = served.iter().map(|(_, rate)| f64::from(*rate)).sum();
+        // What passes would teach a wrong cost.
+        if odd <= MOST_ODD * rate {
+            self.learn_costs(index, &served, at);
+        }
         self.placing = None;
     }
 

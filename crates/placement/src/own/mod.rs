@@ -83,6 +83,9 @@ struct Detail {
 /// in.
 const SETTLE: i64 = 4_000;
 
+/// So long a change counts as news, in milliseconds.
+const NEWS: i64 = 60_000;
+
 impl OwnBalancer {
     fn slot_of(&self, bundle: &BundleName) -> Option<u32> {
         let key = self.names.key(bundle)?;

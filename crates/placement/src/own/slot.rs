@@ -69,8 +69,8 @@ pub(super) enum News {
     Wavered(f32),
     /// Something odd, not believed yet.
     Odd,
-    /// The bundle is at another level from now on.
-    Changed,
+    /// The bundle is at another level from now on: higher by this traffic, in all resources, if not lower.
+    Changed(Traffic),
 }
 
 impl Slot {
@@ -116,7 +116,7 @@ impl Slot {
             let was_known = self.samples > 0 && size > 0.0;
             self.assume(sample);
             self.samples = 1;
-            return if was_known { News::Changed } else { News::Wavered(0.0) };
+            return if was_known { News::Changed(sample) } else { News::Wavered(0.0) };
         }
         let ratio = size / (mean * self.level);
         if let Some(kind) = Kind::of(ratio) {
@@ -127,9 +127,10 @@ impl Slot {
             if lasted < excursions.patience(kind, now) {
                 return News::Odd;
             }
+            let more = std::array::from_fn(|i| (sample.0[i] - self.mean.0[i] * self.level).max(0.0));
             self.assume(sample);
             self.samples = FRESH;
-            return News::Changed;
+            return News::Changed(Traffic(more));
         }
         if self.odd_since != 0 {
             excursions.ended(now.saturating_sub(self.odd_since), now);

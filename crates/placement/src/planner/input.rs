@@ -14,7 +14,7 @@ pub struct PlanBroker {
 }
 
 /// A class of destinations, an index into [`PlanInput::classes`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Class(pub u32);
 
 /// An anti-affinity group. Bundles of one group are never brought closer together.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::vector::{Total, share};
-use super::{Group, PlanBundle, PlanInput, Vector};
+use super::{Class, Group, PlanBundle, PlanInput, Vector};
 
 /// How many bundles are tried at a step before the broker counts as stuck.
 const TRIES: usize = 64;
@@ -13,6 +13,9 @@ const SWAP_CANDIDATES: usize = 24;
 
 /// How many bundles to each side of the ideal size are looked at.
 const NEIGHBOURS: usize = 4;
+
+/// How many pairs of brokers exchanges look at in all.
+const EXCHANGES: usize = 4_000;
 
 /// Differences of utilisation below this are rounding.
 const ROUNDING: f64 = 1e-9;
@@ -25,6 +28,9 @@ pub(super) enum Fit {
     /// The one with the most room left.
     Loose,
 }
+
+/// From which size on the bundles of a class and group fit nowhere. Room only shrinks while one broker gives.
+type Hopeless = HashMap<(Option<Class>, Option<Group>), f64>;
 
 /// One move, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,8 +127,12 @@ impl<'a> Search<'a> {
         for &broker in &order {
             self.relieve(broker);
         }
+        // Exchanges look at much for each step: where brokers are many, only so many are made.
+        let mut steps = EXCHANGES / before.len().max(1) + 8;
         for &broker in &order {
-            while self.is_over(broker, self.utilisation(broker).1) && (self.swap(broker) || self.level(broker)) {}
+            while steps > 0 && self.is_over(broker, self.utilisation(broker).1) && self.exchange(broker) {
+                steps -= 1;
+            }
         }
         self.take_back_needless();
         let after: Vec<f64> = (0..before.len()).map(|broker| self.utilisation(broker).1).collect();
@@ -166,6 +176,7 @@ impl<'a> Search<'a> {
     /// Moves bundles away until the broker is at the target or nothing more can go.
     fn relieve(&mut self, broker: usize) {
         let mut sorted_by = None;
+        let mut hopeless = Hopeless::new();
         loop {
             let (resource, utilisation) = self.utilisation(broker);
             if !self.is_over(broker, utilisation) {
@@ -176,11 +187,12 @@ impl<'a> Search<'a> {
                 let size = |index: &u32| input.bundles[*index as usize].load.0[resource];
                 self.bundles[broker].sort_by(|a, b| size(b).total_cmp(&size(a)));
                 sorted_by = Some(resource);
+                hopeless.clear();
             }
             let capacity = f64::from(self.input.brokers[broker].capacity.0[resource]);
             let allowance = if self.target.is_finite() { self.target * capacity } else { 0.0 };
             let excess = self.used[broker].0[resource] - allowance;
-            let Some((position, to)) = self.choose(broker, resource, excess) else { return };
+            let Some((position, to)) = self.choose(broker, resource, excess, &mut hopeless) else { return };
             let bundle = self.bundles[broker].remove(position);
             self.carry_out(bundle, broker, to, false);
         }
@@ -188,17 +200,34 @@ impl<'a> Search<'a> {
 
     /// The smallest bundle that takes the whole excess away, or else the biggest one, that some broker has room for.
     /// Returns its position among the broker's bundles, which are sorted by falling size, and where it goes.
-    fn choose(&self, broker: usize, resource: usize, excess: f64) -> Option<(usize, usize)> {
+    fn choose(&self, broker: usize, resource: usize, excess: f64, hopeless: &mut Hopeless) -> Option<(usize, usize)> {
         let bundles = &self.bundles[broker];
         let size = |index: &u32| f64::from(self.bundle(*index).load.0[resource]);
         let enough = bundles.partition_point(|index| size(index) >= excess);
-        let ascending = (0..enough).rev();
-        let descending = enough..bundles.len();
+        // Nobody has room for what is bigger than this.
+        let least = self.takers.first().map_or(f64::INFINITY, |(used, _)| f64::from_bits(*used));
+        let room = (self.target - least) * f64::from(self.roomiest.0[resource]);
+        let fit = bundles.partition_point(|index| size(index) > room);
+        let ascending = (fit.min(enough)..enough).rev();
+        let descending = enough.max(fit)..bundles.len();
         ascending
-            .take(TRIES)
-            .chain(descending.take(TRIES))
+            .chain(descending)
             .filter(|position| size(&bundles[*position]) > 0.0)
-            .find_map(|position| Some((position, self.destination(bundles[position], broker)?)))
+            .filter_map(|position| {
+                let index = bundles[position];
+                let bundle = self.bundle(index);
+                let hopeless = hopeless.entry((bundle.class, bundle.group)).or_insert(f64::INFINITY);
+                if size(&index) >= *hopeless {
+                    return None;
+                }
+                let found = self.destination(index, broker);
+                if found.is_none() {
+                    *hopeless = size(&index);
+                }
+                Some(found.map(|to| (position, to)).ok_or(()))
+            })
+            .take(TRIES)
+            .find_map(Result::ok)
     }
 
     /// A broker that can take a bundle without exceeding the target, chosen by [`Fit`].
@@ -230,6 +259,10 @@ impl<'a> Search<'a> {
         let Some(group) = bundle.group else { return true };
         let count = |broker: usize| self.groups.get(&(group, broker as u32)).copied().unwrap_or(0);
         count(to) < count(from)
+    }
+
+    fn exchange(&mut self, broker: usize) -> bool {
+        self.swap(broker) || self.level(broker)
     }
 
     /// Exchanges a bundle of a broker above the target for a smaller one of another broker. Returns whether it did.
