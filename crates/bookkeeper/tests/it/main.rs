@@ -7,6 +7,7 @@ mod golden;
 mod metadata_codec;
 mod quorum;
 mod real;
+mod scenarios;
 mod sim;
 mod store;
 mod wire_properties;
