@@ -45,3 +45,25 @@ fn every_shipped_scenario_is_described() {
         assert!(handbook.contains(&format!("`{name}`")), "{name} is not in docs/balancing.md");
     }
 }
+
+/// The variants of the enums in the source of `explain`, which is where decisions get their names.
+fn decision_reasons() -> Vec<String> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../placement/src/explain.rs");
+    let source = std::fs::read_to_string(source).unwrap();
+    let mut reasons = Vec::new();
+    for of_one in source.split("pub enum ").skip(1) {
+        let body = of_one.split("\n}").next().unwrap_or_default();
+        let variants = body.lines().filter_map(|line| line.strip_prefix("    ")?.strip_suffix(','));
+        reasons.extend(variants.filter(|name| name.chars().all(char::is_alphanumeric)).map(str::to_owned));
+    }
+    reasons
+}
+
+#[test]
+fn every_decision_reason_has_an_entry() {
+    let reasons = decision_reasons();
+    assert!(["Balanced", "Sheds", "NoDestination"].iter().all(|known| reasons.iter().any(|name| name == known)));
+    let handbook = handbook();
+    let missing: Vec<&String> = reasons.iter().filter(|name| !handbook.contains(&format!("| `{name}` |"))).collect();
+    assert!(missing.is_empty(), "without an entry in docs/balancing.md: {missing:?}");
+}
