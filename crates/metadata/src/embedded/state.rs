@@ -177,6 +177,8 @@ impl State {
                 change.ok().and_then(|at| batch.changes[at].1.row.as_ref()).map_or(NO_SESSION, |row| row.session);
             self.publish(&waiter.key, waiter.kind, waiter.revision, owner);
         }
+        // Not before all of the batch is told: a row may have changed twice in it.
+        self.delete_orphans();
         self.refusals.extract_if(.., |refusal| refusal.revision <= batch.revision).collect()
     }
 
@@ -208,6 +210,7 @@ impl State {
             let owner = change.row.as_ref().map_or(NO_SESSION, |row| row.session);
             self.overlay.accept_seen(Arc::clone(&key), change);
             self.publish(&key, kind, revision, owner);
+            self.delete_orphans();
             return None;
         }
         let (done, pending) = oneshot::channel();
@@ -216,7 +219,7 @@ impl State {
         Some(pending)
     }
 
-    /// Tells watchers of a change that readers see from now on, and remembers who owns the row.
+    /// Tells watchers of a change that readers see from now on, and remembers who owns the row, or that nobody does.
     fn publish(&mut self, key: &Arc<str>, kind: NotificationKind, revision: u64, owner: SessionId) {
         self.watchers.publish(&key::decode(key), kind, revision);
         if kind == NotificationKind::Deleted {
@@ -232,7 +235,6 @@ impl State {
                 // The session ended while its row was on the way to the disk.
                 None => {
                     self.orphans.insert(Arc::clone(key));
-                    self.delete_orphans();
                 }
             }
         }
