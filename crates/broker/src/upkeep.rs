@@ -16,6 +16,9 @@ const RATES: Duration = Duration::from_secs(10);
 /// How long a topic nobody uses stays in memory.
 const IDLE: Duration = Duration::from_secs(60);
 
+/// How many topics are closed or deleted side by side: they share syncs, and leave most of each to those who publish.
+const RETIRED_AT_ONCE: usize = 16;
+
 /// When the things that are done at intervals were done last.
 #[derive(Default)]
 struct Done {
@@ -60,8 +63,14 @@ pub(crate) async fn run(shard: Rc<Shard>) {
             }
         }
         if due(&mut done.inactive, settings.topics.delete_inactive_interval.min(IDLE)) {
-            for topic in shard.registry.topics() {
-                retire(&shard, &topic).await;
+            for some in shard.registry.topics().chunks(RETIRED_AT_ONCE) {
+                let mut retiring = tokio::task::JoinSet::new();
+                for topic in some {
+                    let (shard, topic) = (shard.clone(), topic.clone());
+                    retiring.spawn_local(async move { retire(&shard, &topic).await });
+                }
+                while retiring.join_next().await.is_some() {}
+                tokio::task::yield_now().await;
             }
         }
     }

@@ -8,6 +8,9 @@ use super::Handle;
 use crate::failure::Failure;
 use crate::stats::{self, TopicStats};
 
+/// How many topics a shard looks at without serving clients in between.
+const SLICE: usize = 32;
+
 /// What the shards of a broker have done, summed.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(missing_docs, reason = "the names are those of plerion_topic::Totals and mean the same")]
@@ -77,8 +80,13 @@ impl Handle {
             let some = self
                 .on(home, move |shard| async move {
                     let topics = shard.registry.topics();
-                    let named = topics.iter().map(|topic| (topic.name().to_string(), stats::topic(topic, &owner)));
-                    named.collect::<Vec<_>>()
+                    let mut all = Vec::with_capacity(topics.len());
+                    for some in topics.chunks(SLICE) {
+                        all.extend(some.iter().map(|topic| (topic.name().to_string(), stats::topic(topic, &owner))));
+                        // Whoever publishes does not wait for all of them.
+                        tokio::task::yield_now().await;
+                    }
+                    all
                 })
                 .await?;
             all.extend(some);
