@@ -28,4 +28,7 @@ declare! {
 
     /// Whether a namespace may be deleted together with what is in it.
     "forceDeleteNamespaceAllowed" => force_delete_namespace: bool as Switch = "false", dynamic;
+
+    /// Whether placement weighs a broker's load by the headroom that is left; otherwise it compares plain rates.
+    "loadBalancerHeadroomWeightedPlacement" => headroom_weighted_placement: bool as Switch = "true", dynamic;
 }

@@ -58,21 +58,11 @@ declare! {
     /// connections that publish. None: no bound.
     "maxMessagePublishBufferSizeInMB" => publish_buffer: Option<u64> as OrNone<Megabytes> = "256", dynamic;
 
-    /// Messages of one connection to non-persistent topics that are being handed on; more are dropped.
-    "maxConcurrentNonPersistentMessagePerConnection" => max_non_persistent_messages: u32 as Count[1..=1_000_000]
-        = "1000";
-
     /// How many lookups and requests for partition metadata are served at once; more are refused as too many.
     "maxConcurrentLookupRequest" => max_lookups: u32 as Count[1..=10_000_000] = "50000", dynamic;
 
-    /// How many topics are loaded at once; more wait.
-    "maxConcurrentTopicLoadRequest" => max_topic_loads: u32 as Count[1..=10_000_000] = "5000", dynamic;
-
     /// How many connections are served at once; more are closed.
     "brokerMaxConnections" => max_connections: Option<u32> as OrNone<Count> = "0";
-
-    /// How many connections from one address are served at once; more are closed.
-    "brokerMaxConnectionsPerIp" => max_connections_per_ip: Option<u32> as OrNone<Count> = "0";
 
     /// How long an orderly shutdown may take; then the process ends. Nothing acknowledged is lost either way.
     "brokerShutdownTimeoutMs" => shutdown_timeout: Duration as Millis[0..=3_600_000] = "60000", dynamic;

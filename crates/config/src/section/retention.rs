@@ -46,12 +46,6 @@ declare! {
 
     /// What happens when a backlog exceeds its quota.
     "backlogQuotaDefaultRetentionPolicy" => backlog_policy: BacklogPolicy as BacklogPolicy = "producer_request_hold";
-
-    /// Backlog at which a topic is compacted, where no policy says. None: only on request.
-    "brokerServiceCompactionThresholdInBytes" => compaction_threshold: Option<u64> as OrNone<Bytes> = "0";
-
-    /// How often topics are checked for whether to compact them.
-    "brokerServiceCompactionMonitorIntervalInSeconds" => compaction_interval: Duration as Seconds[1..=86_400] = "60";
 }
 
 impl Retention {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::key::declare;
-use crate::kind::number::{Count, Megabytes, Minutes, OrNone, Seconds};
+use crate::kind::number::{Count, Megabytes, Minutes};
 use crate::kind::{Directory, Switch};
 
 declare! {
@@ -35,13 +35,6 @@ declare! {
 
     /// Age at which a topic goes on in a new ledger in any case.
     "managedLedgerMaxLedgerRolloverTimeMinutes" => max_ledger_age: Duration as Minutes[1..=525_600] = "240";
-
-    /// How long a topic stays idle before its ledger is closed. None: it is not closed for that.
-    "managedLedgerInactiveLedgerRolloverTimeSeconds" => inactive_ledger_rollover: Option<Duration>
-        as OrNone<Seconds> = "0", dynamic;
-
-    /// Ranges of acknowledged messages beyond the first gap that are recorded for a subscription.
-    "managedLedgerMaxUnackedRangesToPersist" => max_ack_ranges: u32 as Count[1..=10_000_000] = "10000";
 
     /// Whether an entry that cannot be read is skipped, else it holds its subscriptions up.
     "autoSkipNonRecoverableData" => skip_unreadable: bool as Switch = "false", dynamic;

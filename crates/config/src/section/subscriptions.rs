@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::key::declare;
 use crate::kind::choice::SubscriptionType;
-use crate::kind::number::{Bytes, Count, Millis, Minutes, OrNone};
+use crate::kind::number::{Bytes, Count, Millis, OrNone};
 use crate::kind::{SetOf, Switch};
 
 declare! {
@@ -64,16 +64,4 @@ declare! {
 
     /// Whether a delayed message may not be delivered up to one tick early.
     "isDelayedDeliveryDeliverAtTimeStrict" => delayed_delivery_strict: bool as Switch = "false";
-
-    /// Longest delay a message may ask for.
-    "delayedDeliveryMaxDelayInMillis" => max_delivery_delay: Option<Duration> as OrNone<Millis> = "0";
-
-    /// How long a subscription without consumers is kept. None: for ever.
-    "subscriptionExpirationTimeMinutes" => expire_after: Option<Duration> as OrNone<Minutes> = "0";
-
-    /// How often subscriptions to expire are looked for.
-    "subscriptionExpiryCheckIntervalInMinutes" => expiry_interval: Duration as Minutes[1..=525_600] = "5";
-
-    /// How many bytes of names and values a consumer may attach as its metadata.
-    "maxConsumerMetadataSize" => max_consumer_metadata: u64 as Bytes[0..=1_048_576] = "1024";
 }

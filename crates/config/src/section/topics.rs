@@ -32,26 +32,14 @@ declare! {
     /// Whether a subscription is made when a consumer names one that is not there.
     "allowAutoSubscriptionCreation" => auto_create_subscription: bool as Switch = "true", dynamic;
 
-    /// Whether system topics are served.
-    "systemTopicEnabled" => system_topics: bool as Switch = "true";
-
     /// Whether a topic can have policies of its own.
     "topicLevelPoliciesEnabled" => topic_policies: bool as Switch = "true";
-
-    /// How many topics a namespace may have, partitions counted one by one.
-    "maxTopicsPerNamespace" => max_per_namespace: Option<u32> as OrNone<Count> = "0", dynamic;
 
     /// How many producers a topic may have.
     "maxProducersPerTopic" => max_producers: Option<u32> as OrNone<Count> = "0";
 
-    /// How many producers from one address a topic may have.
-    "maxSameAddressProducersPerTopic" => max_producers_per_address: Option<u32> as OrNone<Count> = "0";
-
     /// How many consumers a topic may have.
     "maxConsumersPerTopic" => max_consumers: Option<u32> as OrNone<Count> = "0";
-
-    /// How many consumers from one address a topic may have.
-    "maxSameAddressConsumersPerTopic" => max_consumers_per_address: Option<u32> as OrNone<Count> = "0";
 
     /// How many subscriptions a topic may have.
     "maxSubscriptionsPerTopic" => max_subscriptions: Option<u32> as OrNone<Count> = "0";
@@ -77,22 +65,15 @@ declare! {
     "brokerDeleteInactiveTopicsMaxInactiveDurationSeconds" => delete_inactive_after: Option<Duration>
         as OrNone<Seconds> = "", dynamic;
 
-    /// Whether the metadata of a partitioned topic goes with its last inactive partition.
-    "brokerDeleteInactivePartitionedTopicMetadataEnabled" => delete_inactive_partitioned: bool as Switch
-        = "false", dynamic;
-
-    /// Whether a producer or consumer may add a version to a topic's schema.
-    "isAllowAutoUpdateSchemaEnabled" => auto_update_schema: bool as Switch = "true", dynamic;
-
     /// Whether a producer without a schema is refused where the topic has one.
     "isSchemaValidationEnforced" => enforce_schema: bool as Switch = "false";
-
-    /// Which schema may follow which, where the namespace does not say.
-    "schemaCompatibilityStrategy" => schema_compatibility: SchemaStrategy as SchemaStrategy = "FULL";
 
     /// Whether topics are chosen by a consumer's pattern here, instead of sending the whole list to the client.
     "enableBrokerSideSubscriptionPatternEvaluation" => match_patterns: bool as Switch = "true";
 
     /// Longest pattern that is matched here.
     "subscriptionPatternMaxLength" => max_pattern_length: u32 as Count[0..=100_000] = "50";
+
+    /// Which schema may follow which, where the namespace does not say.
+    "schemaCompatibilityStrategy" => schema_compatibility: SchemaStrategy as SchemaStrategy = "FULL";
 }

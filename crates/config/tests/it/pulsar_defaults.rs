@@ -6,7 +6,13 @@ use plerion_config::keys;
 use serde_json::Value;
 
 /// Keys of our own.
-const OURS: &[&str] = &["dataDirectory", "listenOffLoopback", "storageJournals", "storageSegmentSizeMB"];
+const OURS: &[&str] = &[
+    "loadBalancerHeadroomWeightedPlacement",
+    "dataDirectory",
+    "listenOffLoopback",
+    "storageJournals",
+    "storageSegmentSizeMB",
+];
 
 /// Keys whose default differs, and why.
 const DIFFERENT: &[(&str, &str)] = &[

@@ -21,19 +21,19 @@ fn command_line_goes_before_environment_before_file_before_default() {
     let environment = variables(&[
         ("PLERION_maxTenants", "3"),
         ("PULSAR_PREFIX_maxTenants", "2"),
-        ("PULSAR_PREFIX_maxTopicsPerNamespace", "2"),
+        ("PULSAR_PREFIX_maxSubscriptionsPerTopic", "2"),
         ("PLERION_maxNamespacesPerTenant", "3"),
         ("PLERION_LOG", "debug"),
         ("maxTenants", "9"),
     ]);
-    let sources = file("maxTenants=1\nmaxTopicsPerNamespace=1\nmaxNamespacesPerTenant=1\nmaxConsumersPerTopic=1")
+    let sources = file("maxTenants=1\nmaxSubscriptionsPerTopic=1\nmaxNamespacesPerTenant=1\nmaxConsumersPerTopic=1")
         .argument("maxNamespacesPerTenant=4")
         .expect("an assignment")
         .environment(environment);
     let (settings, warnings) = sources.resolve().expect("valid");
     assert_eq!(warnings, []);
     assert_eq!(settings.cluster.max_tenants, Some(3));
-    assert_eq!(settings.topics.max_per_namespace, Some(2));
+    assert_eq!(settings.topics.max_subscriptions, Some(2));
     assert_eq!(settings.cluster.max_namespaces_per_tenant, Some(4));
     assert_eq!(settings.topics.max_consumers, Some(1));
     assert_eq!(settings.topics.max_producers, None);
@@ -139,4 +139,21 @@ fn what_is_no_assignment_or_no_properties_file_is_refused() {
     assert_eq!(settings.network.advertised_listeners.len(), 1);
     let problem = Sources::new().file("bad.conf", "a=1\nb=\\u00").expect_err("malformed");
     assert!(problem.to_string().starts_with("bad.conf, line 2: \\u must be followed by four"), "{problem}");
+}
+
+/// A key of Pulsar's that changes nothing here is taken, so that its files work, and whoever set it is told.
+#[test]
+fn keys_that_nothing_honours_are_named_at_the_start() {
+    for key in [
+        "brokerMaxConnectionsPerIp",
+        "maxTopicsPerNamespace",
+        "maxSameAddressProducersPerTopic",
+        "subscriptionExpirationTimeMinutes",
+        "dispatchThrottlingRatePerTopicInMsg",
+        "brokerServiceCompactionThresholdInBytes",
+    ] {
+        let (_, warnings) = file(&format!("{key}=5")).resolve().expect("valid");
+        let [warning] = &warnings[..] else { panic!("{key}: {warnings:?}") };
+        assert_eq!(warning.to_string(), format!("test.conf, line 1: {key} is accepted, but has no effect"));
+    }
 }
