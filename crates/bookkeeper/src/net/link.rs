@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io::IoSlice;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
@@ -184,18 +184,17 @@ async fn drive(link: Rc<Link>, address: Address) {
     let why = tokio::select! {
         error = read(&link, reading) => error,
         error = write(&link, writing) => error.to_string(),
-        () = watch(Rc::downgrade(&link)) => "not needed any more".to_owned(),
+        () = watch(&link) => "not needed any more".to_owned(),
     };
     link.down(&why, true);
 }
 
-/// Times requests out for as long as the link is used.
-async fn watch(link: Weak<Link>) {
-    let Some(settings) = link.upgrade().map(|link| link.settings) else { return };
+/// Times requests out until nobody but the connection itself holds the link.
+async fn watch(link: &Rc<Link>) {
+    let settings = &link.settings;
     let period = (settings.add_timeout.min(settings.read_timeout) / 8).max(Duration::from_millis(1));
-    loop {
+    while Rc::strong_count(link) > 1 {
         tokio::time::sleep(period).await;
-        let Some(link) = link.upgrade() else { return };
         link.expire();
     }
 }

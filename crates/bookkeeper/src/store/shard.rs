@@ -27,6 +27,10 @@ use crate::protocol::writer::Writer;
 
 /// Closed ledgers whose metadata a shard keeps.
 const MAX_KNOWN: usize = 4_096;
+/// Ledgers whose metadata is read at the same time.
+const LOOK_AT_ONCE: usize = 64;
+/// The custom key by which ledgers of stores of this kind are known.
+pub(super) const MADE_BY_KEY: &str = "plerion/made-by";
 /// How long to wait before asking for the bookies again after the metadata store failed.
 const RETRY: Duration = Duration::from_millis(200);
 
@@ -80,6 +84,24 @@ impl Shard {
         let bookies: Bookies = self.directory.bookies().await?;
         self.pool.borrow_mut().register(bookies);
         Ok(())
+    }
+
+    /// The ledgers that stores of this kind made. Whatever else shares the bookies is not told: what is listed here
+    /// and belongs to no log may be deleted.
+    async fn own_ledgers(&self) -> Result<Vec<LedgerId>, DirectoryError> {
+        let all = self.directory.list().await?;
+        let looked_at = all.into_iter().map(async |ledger| (ledger, self.directory.get(ledger).await));
+        let mut looked_at = futures::stream::iter(looked_at).buffered(LOOK_AT_ONCE);
+        let mut own = Vec::new();
+        while let Some((ledger, found)) = looked_at.next().await {
+            match found {
+                Ok(Some(found)) if found.metadata.custom(MADE_BY_KEY).is_some() => own.push(ledger),
+                // Not made by this kind of store, which writes what it can read.
+                Ok(_) | Err(DirectoryError::Metadata { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(own)
     }
 
     pub(super) fn known(&self, ledger: LedgerId) -> Option<Arc<LedgerMetadata>> {
@@ -177,6 +199,6 @@ impl LedgerStore for Client {
 
     fn list(&self) -> LocalBoxFuture<'static, Result<Vec<LedgerId>, Error>> {
         let shard = Rc::clone(&self.0);
-        async move { shard.directory.list().await.map_err(|error| store_error(&error)) }.boxed_local()
+        async move { shard.own_ledgers().await.map_err(|error| store_error(&error)) }.boxed_local()
     }
 }

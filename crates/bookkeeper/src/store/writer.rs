@@ -12,7 +12,7 @@ use futures::future::LocalBoxFuture;
 use plerion_ledger::{AppendError, AppendSink, Body, Closed, Epoch, Error, LedgerId, LedgerWriter};
 
 use super::runner::Runner;
-use super::shard::{Shard, random, store_error};
+use super::shard::{MADE_BY_KEY, Shard, random, store_error};
 use crate::digest::{Digester, MasterKey};
 use crate::entry::HEADER;
 use crate::ledger_metadata::LedgerMetadata;
@@ -38,6 +38,8 @@ struct Told {
     segments: Cell<usize>,
     closing: RefCell<Option<oneshot::Sender<CloseOutcome>>>,
     failed: RefCell<Option<AppendError>>,
+    /// The writer was dropped: nobody wants to know any more.
+    abandoned: Cell<bool>,
 }
 
 impl Told {
@@ -68,7 +70,9 @@ impl Told {
             }
         }
         self.note_changes();
-        self.sink.advanced(last);
+        if !self.abandoned.get() {
+            self.sink.advanced(last);
+        }
     }
 
     fn note_changes(&self) {
@@ -91,14 +95,17 @@ impl Told {
             other => AppendError::Indeterminate { ledger: self.ledger, cause: Arc::from(other.to_string()) },
         };
         *self.failed.borrow_mut() = Some(told.clone());
-        if !self.answer_close(Err(error)) {
+        if !self.abandoned.get() {
             self.sink.failed(told);
         }
+        self.answer_close(Err(error));
     }
 
-    fn answer_close(&self, outcome: CloseOutcome) -> bool {
-        let closing = self.closing.borrow_mut().take();
-        closing.is_some_and(|closing| closing.send(outcome).is_ok())
+    fn answer_close(&self, outcome: CloseOutcome) {
+        if let Some(closing) = self.closing.borrow_mut().take() {
+            // Whoever closed it may have gone.
+            let _ = closing.send(outcome);
+        }
     }
 }
 
@@ -125,6 +132,7 @@ pub(super) async fn create(
     let mut metadata = LedgerMetadata::open(config.quorum, ensemble, config.digest, config.password.clone());
     metadata.token = Some((random() >> 1) as i64 | 1);
     metadata.custom.clone_from(&config.custom);
+    metadata.set_custom(MADE_BY_KEY, Bytes::from_static(concat!("plerion/", env!("CARGO_PKG_VERSION")).as_bytes()));
     metadata.set_custom(EPOCH_KEY, Bytes::from(epoch.0.to_string()));
     let (ledger, stored) = shard.directory.create(metadata).await.map_err(|error| store_error(&error))?;
     let max_body = v2::max_body(config.connections.max_frame, config.digest.size()).saturating_sub(SPARE);
@@ -151,6 +159,7 @@ pub(super) async fn create(
         segments: Cell::new(1),
         closing: RefCell::default(),
         failed: RefCell::default(),
+        abandoned: Cell::new(false),
     });
     let listener = Rc::clone(&told);
     let runner = Runner::new(&shard, ledger, machine, Box::new(move |event| listener.event(event)));
@@ -217,6 +226,7 @@ impl LedgerWriter for Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
+        self.told.abandoned.set(true);
         self.told.shard.writers.borrow_mut().remove(&self.told.ledger);
     }
 }
