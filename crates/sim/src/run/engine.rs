@@ -107,9 +107,12 @@ impl<'a> Engine<'a> {
             let measured = self.world.measure(host, EPOCH);
             let Some(reporter) = &mut self.reporters[host] else { continue };
             let (id, settings) = (&self.world.hosts[host].id, &self.profile.settings);
-            if let Some(report) = reporter.measure(&measured, settings).report {
-                footprint.count(|| self.balancer.report(id, &footprint::received(report), settings, EPOCH));
-            }
+            // A report comes and goes within what is counted, so that only what is kept of it remains.
+            footprint.count(|| {
+                if let Some(report) = reporter.measure(&measured, settings).report {
+                    self.balancer.report(id, &footprint::received(report), settings, EPOCH);
+                }
+            });
         }
         self.tally.bytes_per_bundle = footprint.for_each(self.world.bundles.len());
     }
