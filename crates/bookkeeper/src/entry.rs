@@ -11,6 +11,9 @@ pub const HEADER: usize = 32;
 /// "No entry": what the last acknowledged entry of an empty ledger is called.
 pub const NONE: i64 = -1;
 
+/// No entry has a greater number than this; what claims one is damaged.
+pub const MAX: i64 = 1 << 62;
+
 /// What is written before the digest of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
@@ -89,7 +92,7 @@ pub fn open(digester: &Digester, ledger: LedgerId, entry: Option<i64>, bytes: &B
     if found != ledger {
         return Err(Mismatch::Ledger(found));
     }
-    if header.entry < 0 || entry.is_some_and(|entry| entry != header.entry) {
+    if !(0..=MAX).contains(&header.entry) || entry.is_some_and(|entry| entry != header.entry) {
         return Err(Mismatch::Entry(header.entry));
     }
     let shortest = i64::try_from(body.len()).unwrap_or(i64::MAX);

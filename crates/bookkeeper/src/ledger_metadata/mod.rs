@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::bookie::BookieId;
 use crate::digest::DigestType;
-use crate::entry::NONE;
+use crate::entry::{self, NONE};
 use crate::quorum::Quorum;
 
 /// Whether a ledger takes entries.
@@ -139,6 +139,9 @@ impl LedgerMetadata {
         }
         if self.segments.windows(2).any(|pair| pair[0].first >= pair[1].first) {
             return Err(MetadataError::Invalid("its segments are not in ascending order"));
+        }
+        if self.last_segment().first > entry::MAX || self.last > entry::MAX {
+            return Err(MetadataError::Invalid("it names an entry beyond the greatest number"));
         }
         if self.segments.iter().any(|segment| segment.ensemble.len() != self.quorum.ensemble()) {
             return Err(MetadataError::Invalid("a segment does not have as many bookies as the ensemble is large"));

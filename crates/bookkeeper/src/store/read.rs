@@ -12,6 +12,7 @@ use super::runner::Runner;
 use super::shard::Shard;
 use crate::digest::Digester;
 use crate::directory::DirectoryError;
+use crate::entry;
 use crate::ledger_metadata::{LedgerMetadata, State};
 use crate::protocol::read::{self, Read};
 
@@ -74,7 +75,7 @@ async fn read_by(
         (State::Closed, _) => metadata.last,
         (_, Some(writer)) => writer.machine.borrow().acknowledged(),
         // The caller asks only for what it knows to be acknowledged.
-        _ => i64::MAX,
+        _ => entry::MAX,
     };
     let first = i64::try_from(first).map_err(|_| no_entry())?;
     let last = i64::try_from(last).unwrap_or(i64::MAX).min(end);
@@ -126,8 +127,8 @@ async fn read_by(
 fn told(ledger: LedgerId, end: i64, error: &read::Error) -> ReadError {
     match error {
         // It is acknowledged and nobody has it: that is damage, not the end of the ledger.
-        read::Error::Missing { entry, .. } if *entry <= end && end != i64::MAX => {
-            ReadError::Corrupt { ledger, entry: entry.unsigned_abs(), place: Arc::from(error.to_string()) }
+        read::Error::Missing { entry: id, .. } if *id <= end && end != entry::MAX => {
+            ReadError::Corrupt { ledger, entry: id.unsigned_abs(), place: Arc::from(error.to_string()) }
         }
         read::Error::Missing { entry, .. } => ReadError::NoEntry { ledger, entry: entry.unsigned_abs() },
         read::Error::Damaged { entry, .. } => {

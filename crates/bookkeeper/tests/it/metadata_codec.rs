@@ -115,6 +115,8 @@ fn contradictions_are_refused() {
     assert!(change(|metadata| metadata.segments[0].first = 1).is_err());
     assert!(change(|metadata| metadata.segments[1].first = 0).is_err());
     assert!(change(|metadata| metadata.last = -2).is_err());
+    assert!(change(|metadata| metadata.last = i64::MAX).is_err());
+    assert!(change(|metadata| metadata.segments[1].first = i64::MAX).is_err());
     assert!(
         change(|metadata| {
             metadata.segments[1].ensemble.pop();

@@ -105,6 +105,8 @@ fn c37_another_entry_is_found() {
     assert_eq!(open(header, 8, Some(4)), Err(Mismatch::Ledger(LedgerId(9))));
     assert_eq!(open(header, 9, Some(5)), Err(Mismatch::Entry(4)));
     assert_eq!(open(Header { entry: -5, lac: -6, ..header }, 9, None), Err(Mismatch::Entry(-5)));
+    let absurd = Header { entry: i64::MAX, ..header };
+    assert_eq!(open(absurd, 9, None), Err(Mismatch::Entry(i64::MAX)));
     assert_eq!(open(Header { lac: 4, ..header }, 9, Some(4)), Err(Mismatch::Header));
     assert_eq!(open(Header { length: 2, ..header }, 9, Some(4)), Err(Mismatch::Header));
     assert_eq!(entry::open(&digester, LedgerId(9), None, &Bytes::from_static(&[0; 35])), Err(Mismatch::Short(35)));

@@ -2,7 +2,7 @@
 //!
 //! Entries go to the bookies of their write set at once and are acknowledged in order, when an ack quorum of the
 //! *current* ensemble has them, no ensemble change is under way, and nobody can have taken the ledger over unnoticed
-//! ([`guard`]).
+//! (`guard`).
 
 mod change;
 mod close;

@@ -297,6 +297,8 @@ fn c19_a_writer_is_fenced_by_recovery() {
         append(&mut *writer, 0..5);
         sink.advanced_to(4).await;
         let other = cluster.store.shard();
+        // Whoever does not know the end asks for everything, of an open ledger too.
+        assert_eq!(other.read(ledger, 0, u64::MAX, usize::MAX).await.unwrap().len(), 5);
         let stale = other.recover(ledger, Epoch(3)).await.unwrap_err();
         assert!(matches!(stale, Error::Fenced { by: Epoch(4), .. }), "{stale}");
         let closed = other.recover(ledger, Epoch(5)).await.unwrap();
@@ -304,6 +306,7 @@ fn c19_a_writer_is_fenced_by_recovery() {
         append(&mut *writer, 5..6);
         let error = sink.error().await;
         assert!(matches!(error, AppendError::Fenced { by: Epoch(5), .. }), "{error}");
+        assert_eq!(other.read(ledger, 0, u64::MAX, usize::MAX).await.unwrap().len(), 5);
         assert!(matches!(writer.append(Body::from(&b"x"[..])), Err(AppendError::Fenced { .. })));
         assert_eq!(*sink.last.borrow(), Some(4));
     });
