@@ -20,6 +20,7 @@ mod document;
 mod lookup;
 mod metrics;
 mod namespaces;
+mod patience;
 mod permitted;
 mod policy;
 mod query;

@@ -55,7 +55,8 @@ async fn serve(data: &DataDirectory, settings: Settings) -> Result<(), Failure> 
     let (end_http, http_ended) = tokio::sync::oneshot::channel::<()>();
     let web_port = http.as_ref().and_then(|http| http.local_addr().ok()).map(|address| address.port());
     let serving = http.map(|listener| {
-        let options = Options { ready: ready.clone(), sources: vec![Arc::new(LedgerFigures(ledgers.clone()))] };
+        let sources: Vec<Arc<dyn plerion_admin::Source>> = vec![Arc::new(LedgerFigures(ledgers.clone()))];
+        let options = Options { ready: ready.clone(), sources, ..Options::default() };
         let shutdown = async {
             let _ = http_ended.await;
         };

@@ -1,3 +1,8 @@
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
 use crate::world::World;
 
 const HEAD: &str = "HTTP/1.1\r\nHost: it\r\n";
@@ -74,4 +79,52 @@ async fn a_body_that_is_too_long_is_refused() {
     // The server need not read it all.
     let answers = world.raw(request.as_bytes()).await;
     assert_eq!(answers[0].status, 413);
+}
+
+/// Sends the pieces one after the other until the broker closes the connection; what it had answered by then.
+async fn until_closed(stream: TcpStream, pieces: impl Iterator<Item = &'static [u8]>) -> String {
+    let (mut from, mut to) = stream.into_split();
+    let mut answer = Vec::new();
+    let reading = async {
+        // A reset is an end too.
+        let _ = from.read_to_end(&mut answer).await;
+    };
+    let writing = async {
+        for piece in pieces {
+            if to.write_all(piece).await.is_err() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        std::future::pending::<()>().await;
+    };
+    let closed = async {
+        tokio::select! {
+            () = reading => {}
+            () = writing => {}
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), closed).await.expect("the broker closes it");
+    String::from_utf8(answer).unwrap()
+}
+
+#[tokio::test]
+async fn a_client_that_comes_to_no_end_is_closed() {
+    let world = World::start().await;
+    let door = world.impatient(Duration::from_millis(300));
+    let connect = async || TcpStream::connect(door).await.unwrap();
+    // Nothing at all, half a head, a head without its body, a byte at a time for ever, and an answer nobody follows up.
+    assert_eq!(until_closed(connect().await, std::iter::empty()).await, "");
+    let half: &[u8] = b"GET /admin/v2/clusters HTTP/1.1\r\nHost: it\r\n";
+    assert_eq!(until_closed(connect().await, std::iter::once(half)).await, "");
+    let bodiless: &[u8] = b"PUT /admin/v2/tenants/t HTTP/1.1\r\nHost: it\r\nContent-Length: 9\r\n\r\n{";
+    assert!(!until_closed(connect().await, std::iter::once(bodiless)).await.contains("204"));
+    assert_eq!(until_closed(connect().await, std::iter::once(half).chain(std::iter::repeat(&b"X"[..]))).await, "");
+    let whole: &[u8] = b"GET /admin/v2/clusters HTTP/1.1\r\nHost: it\r\n\r\n";
+    let answer = until_closed(connect().await, std::iter::once(whole)).await;
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    // Who asks in time is served for as long as it likes.
+    let answer =
+        tokio::time::timeout(Duration::from_millis(900), until_closed(connect().await, std::iter::repeat(whole)));
+    assert!(answer.await.is_err(), "it is still served");
 }

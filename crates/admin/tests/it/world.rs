@@ -58,6 +58,15 @@ impl Answer {
 }
 
 impl World {
+    /// Another door to the same broker, whose connections have `patience` from one answer to the next.
+    pub(crate) fn impatient(&self, patience: Duration) -> SocketAddr {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let options = Options { patience, ..Options::default() };
+        tokio::spawn(plerion_admin::serve(self.broker.handle(), listener, options, std::future::pending()));
+        address
+    }
+
     /// The paths of all rows below `path`.
     pub(crate) async fn rows(&self, path: &str) -> Vec<String> {
         let rows = self.metadata.scan(path, None, 10_000).await.unwrap();
@@ -100,7 +109,7 @@ impl World {
         .unwrap();
         plerion_admin::restore_configuration(&broker.handle()).await.unwrap();
         let ready = Ready::default();
-        let options = Options { ready: ready.clone(), sources: Vec::new() };
+        let options = Options { ready: ready.clone(), ..Options::default() };
         let (shutdown, stopped) = oneshot::channel();
         let until = async { drop(stopped.await) };
         let serving = tokio::spawn(plerion_admin::serve(broker.handle(), listener, options, until));
