@@ -4,7 +4,7 @@ use bytes::Bytes;
 use plerion_bookkeeper::digest::DigestType;
 use plerion_bookkeeper::directory::{Ask, Told};
 use plerion_bookkeeper::ledger_metadata::{LedgerMetadata, State};
-use plerion_bookkeeper::protocol::recovery::{Config, Error, Event, Recovery};
+use plerion_bookkeeper::protocol::recovery::{Config, EPOCH_KEY, Error, Event, Recovery};
 use plerion_bookkeeper::protocol::{Action, Call, Failure, Purpose, Reply, Token};
 use plerion_bookkeeper::wire::Status;
 
@@ -105,6 +105,38 @@ impl Desk {
     }
 }
 
+/// A recovery in an earlier term gives way to a later one, before and after its own mark.
+#[test]
+fn a_later_term_owns_the_ledger() {
+    let mut stored = open_metadata((3, 3, 2));
+    stored.set_custom(EPOCH_KEY, Bytes::from("5"));
+    let start = |epoch| Config {
+        ledger: LEDGER,
+        password: Bytes::new(),
+        digest: DigestType::Crc32c,
+        epoch: Some(epoch),
+        window: 4,
+        defects: SOUND,
+    };
+    let mut desk = Desk::new(stored, spares(3..5));
+    desk.out.clear();
+    desk.recovery = Recovery::start(start(4), &mut desk.out);
+    while desk.serve_store() {}
+    assert_eq!(desk.event(), Some(Event::Failed(Error::Owned(5))));
+    desk.recovery = Recovery::start(start(6), &mut desk.out);
+    while desk.serve_store() {}
+    assert_eq!(desk.stored.custom(EPOCH_KEY), Some(&Bytes::from("6")));
+    // Somebody in term 7 marks the ledger, while this one is about to close it.
+    desk.fence_all(4);
+    (0..3).for_each(|index| desk.find(index, 4, Reply::Entry(sealed(4, 3))));
+    desk.stored.set_custom(EPOCH_KEY, Bytes::from("7"));
+    desk.version += 1;
+    (0..2).for_each(|index| desk.find(index, 5, ABSENT));
+    desk.write_back();
+    assert_eq!(desk.event(), Some(Event::Failed(Error::Owned(7))));
+    assert_eq!(desk.stored.state, State::InRecovery);
+}
+
 /// C20: recovery begins to search exactly when the answers cover the ensemble.
 #[test]
 fn c20_fencing_waits_for_coverage() {
@@ -118,6 +150,12 @@ fn c20_fencing_waits_for_coverage() {
     assert!(!searches(&desk), "one bookie counted twice");
     desk.fence(1, ABSENT);
     assert!(searches(&desk));
+    // Whoever was silent so far is fenced before its "no" counts.
+    let mut sends = desk.out.iter().filter_map(|action| match action {
+        Action::Send { call, token, .. } if token.purpose == Purpose::Find => Some(call),
+        _ => None,
+    });
+    assert!(sends.all(|call| matches!(call, Call::FencingRead(_))));
 }
 
 /// C21, D4: with an ack quorum of one, a single silent bookie may hold what was acknowledged.

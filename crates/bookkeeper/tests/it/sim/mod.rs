@@ -121,7 +121,7 @@ fn finish(world: &mut World, stays_read_only: bool) -> Result<BTreeMap<String, u
         if world.store.metadata().state == State::Closed {
             break;
         }
-        world.start_recovery();
+        world.start_recovery(true);
         world.run(world.now + 60_000_000);
     }
     check(world);
@@ -207,6 +207,7 @@ fn c55_whatever_happens_nothing_acknowledged_is_lost() {
         "metadata: conflict",
         "recovery: NotFenced",
         "recovery: NotWritten",
+        "recovery: Owned",
         "recovery: Unavailable",
         "recovery: Undecided",
         "recovery: done",

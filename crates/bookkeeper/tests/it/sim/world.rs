@@ -121,6 +121,8 @@ pub(crate) struct World {
     pub(crate) recoveries_failed: u32,
     pub(crate) seen: BTreeMap<String, u64>,
     pub(crate) violation: Option<Violation>,
+    /// The latest term, if terms are used.
+    pub(crate) epoch: Option<u64>,
 }
 
 pub(crate) fn body(entry: usize, size: usize) -> Bytes {
@@ -156,6 +158,7 @@ impl World {
             recoveries_failed: 0,
             seen: BTreeMap::new(),
             violation: None,
+            epoch: seed.is_multiple_of(2).then_some(1),
         };
         let config = writer::Config {
             ledger: LEDGER,
@@ -194,12 +197,18 @@ impl World {
         if slow { self.rng.random_range(5_000..60_000) } else { self.rng.random_range(50..2_000) }
     }
 
-    pub(crate) fn start_recovery(&mut self) -> usize {
+    /// Somebody takes the ledger over: in a new term, in one of before, or without terms.
+    pub(crate) fn start_recovery(&mut self, is_new: bool) -> usize {
+        if let Some(epoch) = &mut self.epoch {
+            *epoch += u64::from(is_new);
+        }
+        let before = self.epoch.is_some() && !is_new && self.chance(300);
+        let epoch = self.epoch.map(|epoch| epoch - u64::from(before && epoch > 0));
         let config = recovery::Config {
             ledger: LEDGER,
             password: Bytes::new(),
             digest: DigestType::Crc32c,
-            epoch: None,
+            epoch,
             window: 8,
             defects: self.defects,
         };
@@ -398,7 +407,8 @@ impl World {
                 self.writer_over = true;
             }
             Step::Recover => {
-                self.start_recovery();
+                let is_new = self.rng.random();
+                self.start_recovery(is_new);
             }
             Step::CrashBookie(at) => {
                 self.stalled.remove(&name(at));
