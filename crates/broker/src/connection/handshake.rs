@@ -79,6 +79,7 @@ pub(super) async fn keep_alive(shard: &Rc<Shard>, connection: &Rc<Connection>) -
     let interval = shard.keep_alive();
     tokio::time::sleep(interval.min(INTRODUCTION)).await;
     if !connection.session().is_ready() {
+        shard.counters().silent_client();
         return Ended::Silent;
     }
     loop {

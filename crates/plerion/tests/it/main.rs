@@ -2,4 +2,5 @@
 
 mod config;
 mod process;
+mod silence;
 mod standalone;

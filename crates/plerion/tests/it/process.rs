@@ -51,6 +51,11 @@ impl Broker {
         }
     }
 
+    /// How many files and sockets it has open.
+    pub(crate) fn open_files(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("it runs").count()
+    }
+
     /// Sends a signal, and waits for the end.
     pub(crate) fn end(mut self, signal: &str) -> Option<i32> {
         let id = self.child.id().to_string();
