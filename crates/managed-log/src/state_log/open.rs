@@ -156,10 +156,11 @@ impl Replay<'_> {
     /// Some changes cannot be read. Going on without them may deliver messages again, and may forget that a cursor
     /// was made.
     fn lost(&self, why: String) -> Result<(), Error> {
-        let error = Error::Corrupt { path: Arc::clone(self.path), why: Arc::from(why) };
         if !self.context.config.skip_unreadable {
-            return Err(error);
+            let way = "set autoSkipNonRecoverableData=true to go on without it; messages may be delivered again";
+            return Err(Error::Corrupt { path: Arc::clone(self.path), why: Arc::from(format!("{why}; {way}")) });
         }
+        let error = Error::Corrupt { path: Arc::clone(self.path), why: Arc::from(why) };
         tracing::error!(%error, "passing over lost changes of cursors");
         Ok(())
     }
