@@ -32,7 +32,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 const EACH: u32 = 100;
 
 /// Share of the bundles that are unevenly spread.
-const SKEWED: f64 = 0.08;
+const SKEWED: f64 = 0.12;
 
 /// One of so many namespaces has a policy.
 const CONSTRAINED: u32 = 10;

@@ -10,6 +10,10 @@ use crate::planner::{RESOURCES, Vector};
 /// Seconds over which wavering is measured.
 const STRIDE: u32 = 10;
 
+/// Levels follow what is measured within some seconds, so that neighbouring strides differ less than what they follow does:
+/// this share of the variance is seen, for levels that take five seconds and strides of ten.
+const SEEN: f64 = 0.38;
+
 /// Time after which wavering of now tells nothing of that to come, in seconds.
 const CORRELATION: f64 = 600.0;
 
@@ -24,6 +28,8 @@ pub(super) struct Broker {
     pub(super) host: HostUsage,
     pub(super) own: HostUsage,
     pub(super) reported: Option<i64>,
+    /// Memory of its process that is no bundle's, in MB.
+    pub(super) overhead: f64,
     /// When bundles of it last changed for good, in milliseconds since 1970; 0 for never.
     pub(super) news: i64,
     /// How much utilisation such changes added.
@@ -44,6 +50,7 @@ impl Broker {
             host: HostUsage::default(),
             own: HostUsage::default(),
             reported: None,
+            overhead: 0.0,
             news: 0,
             more: 0.0,
             watched: 0,
@@ -122,7 +129,7 @@ impl Wavering {
 /// The deviation of a broker's utilisation from its mean that strides of mean square `square` add up to, as long as they
 /// are correlated.
 pub(super) fn deviation(square: f64) -> f64 {
-    (square / (2.0 * (1.0 - (-f64::from(STRIDE) / CORRELATION).exp()))).max(0.0).sqrt()
+    (square / SEEN / (2.0 * (1.0 - (-f64::from(STRIDE) / CORRELATION).exp()))).max(0.0).sqrt()
 }
 
 /// The part of such a deviation that is left in a mean of `seconds`.

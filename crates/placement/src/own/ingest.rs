@@ -9,13 +9,16 @@ use crate::names::BrokerId;
 const STEP: f32 = 0.05;
 
 /// … and those of bundles that have just come.
-const FRESH_STEP: f32 = 0.5;
+const FRESH_STEP: f32 = 0.3;
 
 /// Nothing is learnt while more than this share of a broker's messages is due to what may pass.
 const MOST_ODD: f64 = 0.01;
 
 /// Less than this share of a broker's use says nothing about what has just come.
-const LEAST_FRESH: f64 = 0.01;
+const LEAST_FRESH: f64 = 0.05;
+
+/// A message costs at most so many times the mean of its broker, and at least the inverse of it.
+const DEAREST: f32 = 5.0;
 
 impl OwnBalancer {
     pub(super) fn ingest(&mut self, id: &BrokerId, report: &OwnReport, now: i64) {
@@ -28,6 +31,10 @@ impl OwnBalancer {
         broker.reported = Some(report.at);
         broker.host = report.host;
         broker.own = report.own;
+        // Of one report, so that a spike is in both.
+        let cached = report.bundles.iter().map(|bundle| f64::from(bundle.memory)).sum::<f64>() * super::input::MB;
+        let own = report.own.memory;
+        broker.overhead = if own.limit > 0.0 { (own.usage - cached).max(0.0) } else { 0.0 };
         let limits = broker.limits();
         let at = seconds(report.at);
         let (mut wavered, mut news, mut odd) = (0.0, 0.0, 0.0);
@@ -102,7 +109,7 @@ impl OwnBalancer {
         for (slot, _) in served {
             let slot = &mut self.slots[*slot as usize];
             if !only_fresh || slot.has_just_come(now) {
-                slot.cost *= factor;
+                slot.cost = (slot.cost * factor).clamp(mean / DEAREST, mean * DEAREST);
             }
         }
     }

@@ -17,7 +17,7 @@ use crate::planner::{Class, Group, PlanBroker, PlanBundle, PlanInput, RESOURCES,
 pub(super) const KBIT: f64 = 8e-3;
 
 /// MB in a byte.
-const MB: f64 = 1e-6;
+pub(super) const MB: f64 = 1e-6;
 
 /// How long a bundle that moved stays where it is, in seconds, unless its broker has to be empty.
 const STAYS: u32 = 60;
@@ -85,9 +85,7 @@ impl OwnBalancer {
         let limits = known.limits();
         let mut foreign = known.foreign(*used);
         // What a process needs for itself cannot move either.
-        if known.own.memory.limit > 0.0 {
-            foreign[3] += (known.own.memory.usage - used[3]).max(0.0);
-        }
+        foreign[3] += known.overhead;
         let endless = |limit: f64| if limit > 0.0 { limit } else { 1e30 };
         let foreign = std::array::from_fn(|r| if limits[r] > 0.0 { foreign[r] } else { 0.0 });
         PlanBroker { capacity: vector(limits.map(endless)), foreign: vector(foreign), tolerates: 0.0 }

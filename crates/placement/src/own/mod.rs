@@ -209,7 +209,7 @@ impl Balancer for OwnBalancer {
             child.owner = was.owner;
             child.cost = was.cost;
             child.topics = was.topics;
-            child.assume(was.mean.times(was.level * share));
+            child.expect(was.mean.times(was.level * share));
         }
     }
 

@@ -102,6 +102,12 @@ impl Slot {
         self.odd_since = 0;
     }
 
+    /// Starts with an expected traffic, from which samples may not differ much at once.
+    pub(super) fn expect(&mut self, traffic: Traffic) {
+        self.assume(traffic);
+        self.samples = FRESH;
+    }
+
     /// Takes the level of now as the mean from now on.
     pub(super) fn rebase(&mut self) {
         self.mean = self.mean.times(self.level);

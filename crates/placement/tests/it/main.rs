@@ -11,6 +11,7 @@ mod hostile;
 mod json_texts;
 mod load_maths;
 mod modular_shed;
+mod own;
 mod placement;
 mod service_unit;
 mod simple;
