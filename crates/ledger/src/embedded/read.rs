@@ -22,8 +22,9 @@ const GAP: usize = 32 << 10;
 /// The most entries one call returns.
 const MOST: usize = 4096;
 
-/// How far behind a dense read the kernel is asked to read ahead.
-const AHEAD: u64 = 4 << 20;
+/// What the kernel is asked to read ahead, in one piece: a dense read that comes into one asks for the next. To ask more
+/// often costs a look at every page of it, each time.
+const AHEAD: u64 = 2 << 20;
 
 impl Engine {
     /// Reads entries `first..=last` of `ledger`, at least one, stopping after `max_bytes`, at damage or when enough
@@ -162,8 +163,8 @@ impl Engine {
         bytes.truncate(read);
         let used: usize = places.iter().map(|place| place.size as usize).sum();
         let dense = used * 2 >= bytes.len();
-        if dense {
-            segment.file.will_read(end, AHEAD);
+        if dense && start / AHEAD != end / AHEAD {
+            segment.file.will_read((end / AHEAD + 1) * AHEAD, AHEAD);
         }
         let bytes = Bytes::from(bytes);
         for (id, place) in (first..).zip(places) {
