@@ -63,7 +63,11 @@ fn water(input: &PlanInput, held: &[Total]) -> f64 {
     let mut movable = vec![Total::default(); input.classes.len() + 1];
     for bundle in input.bundles.iter().filter(|bundle| !bundle.held && (bundle.owner as usize) < held.len()) {
         movable[input.classes.len()] += bundle.load;
-        if let Some(movable) = bundle.class.and_then(|Class(class)| movable.get_mut(class as usize)) {
+        // One that is where its class forbids may stay there.
+        let is_inside = input.allows(bundle, bundle.owner as usize);
+        if let Some(movable) =
+            bundle.class.filter(|_| is_inside).and_then(|Class(class)| movable.get_mut(class as usize))
+        {
             *movable += bundle.load;
         }
     }

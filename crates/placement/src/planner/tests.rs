@@ -171,6 +171,14 @@ fn an_exchange_is_found_where_no_move_helps() {
 }
 
 #[test]
+fn a_bundle_where_its_class_forbids_may_stay_so_it_bounds_nothing() {
+    let mut input = cluster(&[(10.0, 0.0); 3], &[(0, 4.0), (1, 4.0)]);
+    input.classes = vec![vec![false, false, true]];
+    input.bundles.iter_mut().for_each(|bundle| bundle.class = Some(Class(0)));
+    assert!((lower_bound(&input) - 0.4).abs() < 1e-6);
+}
+
+#[test]
 fn classes_and_groups_bind_every_move() {
     let mut input = cluster(&[(10.0, 0.0); 3], &[(0, 2.0), (0, 2.0), (0, 2.0), (0, 2.0)]);
     input.classes = vec![vec![true, false, true]];
