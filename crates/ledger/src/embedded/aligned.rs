@@ -64,6 +64,12 @@ impl Aligned {
         self.for_more(bytes.len()).extend_from_slice(bytes);
     }
 
+    /// Gives memory back that a small buffer turned out not to need. Moves the contents.
+    pub(crate) fn shrink(&mut self) {
+        debug_assert_eq!(self.start, 0, "only small buffers may move");
+        self.bytes.shrink_to_fit();
+    }
+
     /// Where to add up to `bytes` bytes.
     pub(crate) fn for_more(&mut self, bytes: usize) -> &mut Vec<u8> {
         assert!(bytes <= self.room(), "an aligned buffer must not move");

@@ -83,6 +83,9 @@ impl Builder {
         let records = self.buffer.range();
         if self.is_aligned {
             self.buffer.fill_page();
+        } else if self.buffer.len() * 2 < self.capacity {
+            // A block with a single acknowledgement is kept as long as one that is full.
+            self.buffer.shrink();
         }
         let pages = self.buffer.range();
         let owner = Owner { charge: account.charge(self.buffer.memory()), buffer: self.buffer };
