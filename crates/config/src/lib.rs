@@ -25,7 +25,7 @@ mod source;
 pub use error::{Problem, Problems, Warning};
 pub use key::{Key, find, keys};
 pub use kind::address::{Endpoint, Scheme};
-pub use kind::choice::{BacklogPolicy, InactiveTopicMode, SchemaStrategy, SubscriptionType, TopicType};
+pub use kind::choice::{InactiveTopicMode, SchemaStrategy, SubscriptionType, TopicType};
 pub use live::LiveSettings;
 pub use settings::Settings;
 pub use source::{Origin, Sources};

@@ -58,18 +58,6 @@ choice! {
 }
 
 choice! {
-    /// What happens when a backlog exceeds its quota.
-    pub enum BacklogPolicy {
-        /// Producers are held back.
-        ProducerRequestHold = "producer_request_hold",
-        /// Producers get an error.
-        ProducerException = "producer_exception",
-        /// The slowest subscriptions lose their oldest messages.
-        ConsumerBacklogEviction = "consumer_backlog_eviction",
-    }
-}
-
-choice! {
     /// When a topic without producers and consumers counts as inactive.
     pub enum InactiveTopicMode {
         /// It has no subscription.

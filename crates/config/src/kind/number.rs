@@ -168,21 +168,3 @@ impl<W: Whole> Kind for OrNone<W> {
         format!("{}; 0 or a negative number means none", describe(W::UNIT, Self::bounds(within)))
     }
 }
-
-/// Written in GiB with a fraction, kept in bytes; zero or less means none.
-pub(crate) struct Gigabytes;
-
-impl Kind for Gigabytes {
-    type Value = Option<u64>;
-    const UNIT: Option<&'static str> = Some("GiB");
-
-    fn parse(text: &str, _: Option<&RangeInclusive<i64>>) -> Option<Self::Value> {
-        let gib: f64 = text.parse().ok()?;
-        let bytes = (gib > 0.0).then_some((gib * (1u64 << 30) as f64) as u64);
-        (gib.is_finite() && gib <= f64::from(u32::MAX)).then_some(bytes)
-    }
-
-    fn accepts(_: Option<&RangeInclusive<i64>>) -> String {
-        format!("a number of GiB, with or without a fraction, up to {}; 0 or a negative number means none", u32::MAX)
-    }
-}

@@ -90,7 +90,7 @@ fn an_unknown_key_names_the_nearest() {
 #[test]
 fn every_bad_value_says_what_would_be_right() {
     let text = Problems(refused(file(
-        "brokerServicePort=99999\nallowAutoTopicCreation=yes\nbacklogQuotaDefaultRetentionPolicy=drop\n\
+        "brokerServicePort=99999\nallowAutoTopicCreation=yes\nbrokerDeleteInactiveTopicsMode=drop\n\
          defaultNumPartitions=0\nadvertisedListeners=a=b",
     )))
     .to_string();
@@ -99,7 +99,7 @@ fn every_bad_value_says_what_would_be_right() {
     for expected in [
         "test.conf, line 1: brokerServicePort = `99999` is not valid: it takes a port from 1 to 65535",
         "line 2: allowAutoTopicCreation = `yes` is not valid: it takes true or false",
-        "it takes producer_request_hold | producer_exception | consumer_backlog_eviction",
+        "it takes delete_when_no_subscriptions | delete_when_subscriptions_caught_up",
         "defaultNumPartitions = `0` is not valid: it takes a whole number from 1 to 100000",
         "LISTENER:SCHEME://HOST:PORT",
     ] {
